@@ -1,0 +1,204 @@
+#include "server/sync/rcu.h"
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "server/base/sharded_counter.h"
+
+#ifdef VFSD_TSAN
+extern "C" {
+void __tsan_acquire(void* address);
+void __tsan_release(void* address);
+}
+#endif
+
+namespace vfsd::sync {
+namespace {
+
+struct RetiredObject {
+  void* object;
+  void (*reclaim)(void*);
+};
+
+// Retired objects that share one grace period.
+struct RetiredBatch {
+  static constexpr size_t kCapacity = 128;
+  rcu_head head;
+  size_t size = 0;
+  std::array<RetiredObject, kCapacity> objects;
+};
+
+ShardedCounter& RetiredCount() {
+  static ShardedCounter& count = *new ShardedCounter;
+  return count;
+}
+
+// All readers release it, all reclaims acquire it: for ThreadSanitizer only.
+[[maybe_unused]] char tsan_grace_period;
+
+void ReclaimBatch(rcu_head* head) {
+  std::unique_ptr<RetiredBatch> batch(caa_container_of(head, RetiredBatch, head));
+#ifdef VFSD_TSAN
+  __tsan_acquire(&tsan_grace_period);
+  __tsan_acquire(batch.get());
+#endif
+  for (size_t i = 0; i < batch->size; ++i) batch->objects[i].reclaim(batch->objects[i].object);
+  RetiredCount().Add(-static_cast<int64_t>(batch->size));
+}
+
+void Submit(RetiredBatch* batch) {
+#ifdef VFSD_TSAN
+  __tsan_release(batch);
+#endif
+  urcu_memb_call_rcu(&batch->head, &ReclaimBatch);
+}
+
+// The batch that a thread is filling. The owner takes it out, adds to it and
+// puts it back; the flusher may take it out in between, and then submits it.
+class FillingBatch {
+ public:
+  void Add(RetiredObject object) {
+    RetiredBatch* batch = batch_.exchange(nullptr, std::memory_order_acquire);
+    if (batch == nullptr) batch = new RetiredBatch;
+    batch->objects[batch->size++] = object;
+    if (batch->size == RetiredBatch::kCapacity) {
+      Submit(batch);
+    } else {
+      // release: pairs with the acquire of whoever takes it out next. Nobody but
+      // the owner puts a batch in, so the place is empty.
+      batch_.store(batch, std::memory_order_release);
+    }
+  }
+
+  // From any thread. True: there was something.
+  bool Flush() {
+    // relaxed: a batch put in right now is the next flush's.
+    if (batch_.load(std::memory_order_relaxed) == nullptr) return false;
+    RetiredBatch* batch = batch_.exchange(nullptr, std::memory_order_acquire);
+    if (batch == nullptr) return false;
+    Submit(batch);
+    return true;
+  }
+
+ private:
+  std::atomic<RetiredBatch*> batch_{nullptr};
+};
+
+// Every thread's filling batch, and the thread that submits what idle threads
+// left in theirs. Lives for ever: threads may retire until the process ends.
+class Flusher {
+ public:
+  static Flusher& Get() {
+    static Flusher& flusher = *new Flusher;
+    return flusher;
+  }
+
+  FillingBatch* Enlist() {
+    absl::MutexLock lock(&mu_);
+    batches_.push_back(std::make_unique<FillingBatch>());
+    return batches_.back().get();
+  }
+
+  void Delist(FillingBatch* batch) {
+    batch->Flush();
+    absl::MutexLock lock(&mu_);
+    std::erase_if(batches_, [batch](const auto& other) { return other.get() == batch; });
+  }
+
+  bool FlushAll() {
+    absl::MutexLock lock(&mu_);
+    bool any = false;
+    for (const auto& batch : batches_) any |= batch->Flush();
+    return any;
+  }
+
+ private:
+  // Bounds how long an idle thread's last retired objects stay, not a latency.
+  static constexpr auto kFlushInterval = std::chrono::milliseconds(10);
+
+  Flusher() {
+    std::thread([this] {
+      for (;;) {
+        std::this_thread::sleep_for(kFlushInterval);
+        FlushAll();
+      }
+    }).detach();
+  }
+
+  absl::Mutex mu_;
+  std::vector<std::unique_ptr<FillingBatch>> batches_ ABSL_GUARDED_BY(mu_);
+};
+
+// A thread's part in RCU: registration for reading, and its filling batch.
+class RcuThread {
+ public:
+  RcuThread() {
+    urcu_memb_register_thread();
+    internal::rcu_registered = true;
+  }
+  ~RcuThread() {
+    if (filling_ != nullptr) Flusher::Get().Delist(filling_);
+    internal::rcu_registered = false;
+    urcu_memb_unregister_thread();
+  }
+  FillingBatch& filling() {
+    if (filling_ == nullptr) filling_ = Flusher::Get().Enlist();
+    return *filling_;
+  }
+
+ private:
+  FillingBatch* filling_ = nullptr;
+};
+
+RcuThread& ThisRcuThread() {
+  thread_local RcuThread thread;
+  return thread;
+}
+
+}  // namespace
+
+namespace internal {
+
+constinit thread_local bool rcu_registered = false;
+
+void RegisterRcuThread() { ThisRcuThread(); }
+
+#ifdef VFSD_TSAN
+void TsanReadUnlock() { __tsan_release(&tsan_grace_period); }
+#endif
+
+}  // namespace internal
+
+bool InRcuReadSection() { return internal::rcu_registered && _urcu_memb_read_ongoing() != 0; }
+
+void RcuRetire(void* object, void (*reclaim)(void*)) {
+  RetiredCount().Add(1);
+  ThisRcuThread().filling().Add({object, reclaim});
+}
+
+void RcuSynchronize() {
+  urcu_memb_synchronize_rcu();
+#ifdef VFSD_TSAN
+  __tsan_acquire(&tsan_grace_period);
+#endif
+}
+
+void RcuBarrier() {
+  // A reclaim may retire more (an inode's directory, a file's inode): until
+  // nothing is left in any batch.
+  do {
+    Flusher::Get().FlushAll();
+    urcu_memb_barrier();
+  } while (Flusher::Get().FlushAll());
+  urcu_memb_barrier();
+}
+
+size_t RcuRetiredObjects() { return static_cast<size_t>(std::max<int64_t>(RetiredCount().Sum(), 0)); }
+
+}  // namespace vfsd::sync
