@@ -1,0 +1,147 @@
+// File: an open file description, from EMPTY over OPENED to closed, and how it
+// is given back. The kernel's struct file.
+//
+// States. EMPTY: allocated for an open attempt, not yet opened; nobody else can
+// see it. OPENED: it has a path and may be in a file table. A failed open gives
+// an EMPTY file back (release-empty: at once; general: through the deferred
+// list) and an OPENED one (a late error) always through the deferred list.
+//
+// References. One for the file table's slot (or the opener until then), one for
+// each operation that uses the file outside an RCU read section. The last Put
+// defers the file: it goes on the thread's deferred list, which is drained
+// before the operation's answer leaves (the kernel's task_work), and its memory
+// is freed after a grace period.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "server/base/errno.h"
+#include "server/base/result.h"
+#include "server/sync/reference_count.h"
+#include "server/vfs/credentials.h"
+#include "server/vfs/path.h"
+
+namespace vfsd::vfs {
+
+class FileAccounting;
+
+// Bits of File::mode().
+enum FileMode : uint32_t {
+  kFileRead = 1U << 0,
+  kFileWrite = 1U << 1,
+  kFilePathOnly = 1U << 2,  // O_PATH
+  kFileOpened = 1U << 3,
+  kFileNoAccount = 1U << 4,  // not counted in nr_files
+  kFileBacking = 1U << 5,    // owns more than its path: never released as empty
+  kFileWriter = 1U << 6,     // holds the mount's write count
+};
+
+// What a provider keeps for an open file.
+class FilePrivateData {
+ public:
+  virtual ~FilePrivateData() = default;
+};
+
+class File {
+ public:
+  uint32_t flags() const { return flags_; }
+  uint32_t mode() const { return mode_.load(std::memory_order_relaxed); }
+  bool HasMode(FileMode bit) const { return (mode() & bit) != 0; }
+  const CredentialsRef& credentials() const { return credentials_; }
+
+  // OPENED only; valid as long as the file is pinned or in the RCU read section
+  // in which it was found.
+  const PathView& path() const { return path_; }
+  Inode& inode() const { return *path_.inode; }
+
+  // For the SyntheticFile of an open synthetic file.
+  std::unique_ptr<FilePrivateData> private_data;
+
+  // The file table's: which use of the slot this is.
+  uint32_t generation = 0;
+
+  sync::ReferenceCount references{1};
+
+ private:
+  friend class FileAccounting;
+  friend class FileOpener;
+  File(uint32_t flags, CredentialsRef credentials, FileAccounting& accounting, uint32_t mode);
+  ~File();
+
+  FileAccounting& accounting_;
+  const uint32_t flags_;
+  std::atomic<uint32_t> mode_;
+  CredentialsRef credentials_;
+  // Owned once OPENED (or while a late error is on its way): path_pin_ holds
+  // the references, path_ stays readable until the memory goes.
+  PathView path_;
+  PinnedPath path_pin_;
+  File* next_deferred_ = nullptr;
+};
+
+// Hooks where a security policy, or a test's injected fault, can take part.
+class SecurityHooks {
+ public:
+  virtual ~SecurityHooks() = default;
+  // security_file_alloc/free: called in pairs.
+  virtual Errno FileAlloc(const Credentials&) { return Errno::kOk; }
+  virtual void FileFree() {}
+  // security_file_post_open: an error here is a late one.
+  virtual Errno FilePostOpen(const File&) { return Errno::kOk; }
+  // security_inode_getattr.
+  virtual Errno InodeGetattr(const Inode&) { return Errno::kOk; }
+};
+
+// How many files there are, may be, and how they ended. Also the only maker and
+// destroyer of Files.
+class FileAccounting {
+ public:
+  // max_files: nr_files' limit for the unprivileged (fs.file-max).
+  FileAccounting(int64_t max_files, SecurityHooks* hooks) : max_files_(max_files), hooks_(hooks) {}
+
+  // alloc_empty_file(): ENFILE at the limit, two-stage (approximate, then
+  // exact), or the security hook's error. accounted = false:
+  // alloc_empty_file_noaccount().
+  Result<File*> AllocateEmpty(uint32_t flags, const CredentialsRef& credentials,
+                              bool accounted = true, uint32_t extra_mode = 0);
+
+  // release_empty_file(): `file` is EMPTY and the caller's. Frees it at once;
+  // falls back to Put where somebody else holds a reference (counted, warned of
+  // once).
+  void ReleaseEmpty(File* file);
+
+  // fput(): drops a reference; the last one puts the file on the thread's
+  // deferred list.
+  void Put(File* file);
+
+  // Ends the files on the calling thread's deferred list, of any accounting:
+  // task_work_run().
+  static void DrainDeferred();
+
+  int64_t nr_files() const { return nr_files_.Sum(); }
+  int64_t max_files() const { return max_files_; }
+  int64_t deferred_total() const { return deferred_.Sum(); }
+  int64_t extra_references_total() const { return extra_references_.Sum(); }
+  // fsnotify's IN_OPEN and IN_CLOSE, as counts.
+  int64_t open_events() const { return open_events_.Sum(); }
+  int64_t close_events() const { return close_events_.Sum(); }
+  void CountOpenEvent() { open_events_.Add(1); }
+
+  SecurityHooks* hooks() const { return hooks_; }
+
+ private:
+  void Finish(File* file);
+
+  const int64_t max_files_;
+  SecurityHooks* const hooks_;
+  ShardedCounter nr_files_;
+  ShardedCounter deferred_;
+  ShardedCounter extra_references_;
+  ShardedCounter open_events_;
+  ShardedCounter close_events_;
+};
+
+}  // namespace vfsd::vfs

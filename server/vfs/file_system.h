@@ -1,0 +1,62 @@
+// FileSystem: what the kernel's superblock and inode operations are to it. The
+// VFS keeps the names and inodes of every file system in its own tables (as the
+// kernel does for ramfs and tmpfs: nothing is behind them); a file system says
+// what is peculiar to it.
+//
+// Owned by its mounts, shared. Thread safe.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string_view>
+
+#include "server/base/errno.h"
+#include "server/vfs/inode.h"
+
+namespace vfsd::vfs {
+
+// What a file system answers differently from another.
+struct FileSystemTraits {
+  // As in /proc/mounts.
+  std::string_view type_name;
+  uint32_t block_size = 4096;
+  // What statx can tell of its files, beside what every file system can.
+  uint64_t attributes_mask = 0;
+  // STATX_BTIME is known.
+  bool has_birth_time = false;
+  // A directory's size: base + entries * per_entry.
+  uint64_t directory_size_base = 0;
+  uint64_t directory_size_per_entry = 0;
+  // Names can be made, removed and renamed by clients. Where not, creating a
+  // file is EACCES and everything else EPERM, as for inode operations that a
+  // kernel file system lacks.
+  bool namespace_mutable = true;
+};
+
+class FileSystem {
+ public:
+  explicit FileSystem(const FileSystemTraits& traits);
+  virtual ~FileSystem() = default;
+  FileSystem(const FileSystem&) = delete;
+  FileSystem& operator=(const FileSystem&) = delete;
+
+  const FileSystemTraits& traits() const { return traits_; }
+  // The file system's device number: 0 and a minor of its own.
+  uint32_t device_major() const { return 0; }
+  uint32_t device_minor() const { return device_minor_; }
+  uint64_t NextInodeNumber() { return next_ino_.fetch_add(1, std::memory_order_relaxed); }
+
+  // The root directory; the file system holds a reference.
+  Inode& root() const { return *root_; }
+
+ protected:
+  void SetRoot(PinnedInode root) { root_ = std::move(root); }
+
+ private:
+  const FileSystemTraits traits_;
+  const uint32_t device_minor_;
+  std::atomic<uint64_t> next_ino_{1};
+  PinnedInode root_;
+};
+
+}  // namespace vfsd::vfs

@@ -1,0 +1,101 @@
+// FileTable: a session's handles and the open files behind them.
+//
+// Handle layout, from the top: boot epoch (8 bits, never 0), check (8 bits over
+// epoch and the rest), generation and slot (28 and 20 bits) salted with the
+// session's own secret. So a handle of another session decodes to something
+// that is not there (EBADF), one from before a restart is told apart (ESTALE),
+// and no number is ever valid for two files: a slot whose generations are used
+// up is not used again.
+//
+// Thread safety: all members from any thread. Find in an RCU read section; the
+// file it returns stays readable there, and Pin keeps it longer.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "server/base/result.h"
+#include "server/vfs/file.h"
+#include "server/vfs/operation.h"
+
+namespace vfsd::vfs {
+
+class FileTable {
+ public:
+  static constexpr uint32_t kMaxSlots = 1U << 20;
+
+  // max_handles: 1 to kMaxSlots.
+  FileTable(FileAccounting& accounting, uint8_t boot_epoch, uint64_t salt, uint32_t max_handles);
+  // REQUIRES: CloseAll was called.
+  ~FileTable();
+
+  // A slot that is reserved and not yet a handle: get_unused_fd_flags().
+  struct Slot {
+    uint32_t index;
+  };
+  // EMFILE at max_handles, ESRCH-like EBADF never; ESTALE once CloseAll began.
+  Result<Slot> Reserve();
+  // put_unused_fd().
+  void Cancel(Slot slot);
+  // fd_install(): takes over the caller's reference.
+  Handle Install(Slot slot, File* file);
+
+  // In an RCU read section. EBADF or ESTALE.
+  Result<File*> Find(Handle handle) const;
+  // A reference for use outside the read section; give it back with
+  // FileAccounting::Put.
+  Result<File*> Pin(Handle handle) const;
+
+  // filp_close(). EBADF or ESTALE.
+  Errno Close(Handle handle);
+  // Closes everything, and refuses new reservations from now on. Returns how
+  // many were open.
+  uint32_t CloseAll();
+
+  uint32_t open_handles() const { return open_handles_.load(std::memory_order_relaxed); }
+  uint32_t max_handles() const { return max_handles_; }
+
+ private:
+  static constexpr uint32_t kSlotBits = 20;
+  static constexpr uint32_t kGenerationBits = 28;
+  static constexpr uint32_t kMaxGeneration = (1U << kGenerationBits) - 1;
+  // Slots come in chunks that never move, so that readers need no lock.
+  static constexpr uint32_t kChunkSlots = 256;
+
+  struct SlotState {
+    std::atomic<File*> file{nullptr};
+    uint32_t generation = 0;  // of the next use; guarded by mu_
+  };
+  using Chunk = std::array<SlotState, kChunkSlots>;
+
+  SlotState& SlotAt(uint32_t index) const;
+  Handle Encode(uint32_t index, uint32_t generation) const;
+  // EBADF or ESTALE; else slot and generation.
+  struct Decoded {
+    uint32_t index;
+    uint32_t generation;
+  };
+  Result<Decoded> Decode(Handle handle) const;
+  void FreeSlot(uint32_t index) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  FileAccounting& accounting_;
+  const uint8_t boot_epoch_;
+  const uint64_t salt_;
+  const uint32_t max_handles_;
+
+  mutable absl::Mutex mu_;
+  bool closed_ ABSL_GUARDED_BY(mu_) = false;
+  uint32_t reserved_ ABSL_GUARDED_BY(mu_) = 0;  // slots in use, installed or not
+  uint32_t slots_made_ ABSL_GUARDED_BY(mu_) = 0;
+  std::vector<uint32_t> free_slots_ ABSL_GUARDED_BY(mu_);
+  // Chunk i holds slots i * kChunkSlots …; published with release.
+  std::unique_ptr<std::atomic<Chunk*>[]> chunks_;
+  std::atomic<uint32_t> open_handles_{0};
+};
+
+}  // namespace vfsd::vfs

@@ -1,0 +1,128 @@
+// Mount: a file system's tree (or a part of it) at a place of another mount.
+// MountTable: all mounts of a Vfs.
+//
+// References. Every PinnedPath counts on its mount, in sharded counters, since
+// all cores open files of the same mount. Unmounting marks the mount, waits for
+// a grace period, and then sums: a lock-free walk that pins inside an RCU read
+// section either is in the sum or sees the mark and leaves its fast walk.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "server/base/result.h"
+#include "server/base/sharded_counter.h"
+#include "server/vfs/file_system.h"
+#include "server/vfs/inode.h"
+
+namespace vfsd::vfs {
+
+class MountTable;
+
+struct MountOptions {
+  // ro: changes are EROFS.
+  bool read_only = false;
+  // O_DIRECT is not supported here: an open with it fails late, as on ramfs.
+  bool no_direct_io = false;
+};
+
+class Mount {
+ public:
+  Mount(std::shared_ptr<FileSystem> file_system, PinnedInode root, Mount* parent,
+        PinnedInode mountpoint, std::string path, MountOptions options, uint64_t id);
+  ~Mount();
+  Mount(const Mount&) = delete;
+  Mount& operator=(const Mount&) = delete;
+
+  FileSystem& file_system() const { return *file_system_; }
+  Inode* root() const { return root_.get(); }
+  // The mount that it is mounted on, and the covered inode there; null at the
+  // top.
+  Mount* parent() const { return parent_; }
+  Inode* mountpoint() const { return mountpoint_.get(); }
+  // Where it was mounted, as a path from the top: for people.
+  const std::string& path() const { return path_; }
+  // STATX_MNT_ID; and STATX_MNT_ID_UNIQUE, which is never reused.
+  uint64_t id() const { return id_; }
+  uint64_t unique_id() const { return id_ + (uint64_t{1} << 31); }
+  bool direct_io() const { return direct_io_; }
+  bool read_only() const { return read_only_.load(std::memory_order_seq_cst); }
+
+  // mntget(): the caller holds a reference.
+  void Get() { references_.Add(1); }
+  // In an RCU read section: false while or after it is unmounted.
+  [[nodiscard]] bool TryGet();
+  // mntput().
+  void Put();
+
+  // mnt_want_write(): EROFS on a read-only mount; else DropWrite must follow.
+  Errno WantWrite();
+  void DropWrite() { writers_.Add(-1); }
+
+  // For checks and tests.
+  int64_t references() const { return references_.Sum(); }
+  int64_t writers() const { return writers_.Sum(); }
+
+ private:
+  friend class MountTable;
+
+  enum class State : uint8_t { kMounted, kUnmounting, kDetached };
+
+  const std::shared_ptr<FileSystem> file_system_;
+  const PinnedInode root_;
+  Mount* const parent_;
+  const PinnedInode mountpoint_;
+  const std::string path_;
+  const uint64_t id_;
+  const bool direct_io_;
+  std::atomic<bool> read_only_;
+  std::atomic<bool> write_hold_{false};
+  std::atomic<State> state_{State::kMounted};
+  // Set by the Put that found a detached mount unused: it is freed once.
+  std::atomic<bool> retired_{false};
+  ShardedCounter references_;
+  ShardedCounter writers_;
+};
+
+class MountTable {
+ public:
+  MountTable() = default;
+  ~MountTable();
+
+  // The first mount, which has no parent.
+  Mount* MountTop(std::shared_ptr<FileSystem> file_system, MountOptions options);
+  // Mounts on `mountpoint` in `parent`; EBUSY if `parent` is being unmounted,
+  // ENOTDIR unless both are directories or both are not.
+  Result<Mount*> MountOn(std::shared_ptr<FileSystem> file_system, Mount& parent,
+                         PinnedInode mountpoint, std::string path, MountOptions options);
+  // EBUSY while anything is open or mounted in it, or at the top (umount(2)).
+  // lazy (MNT_DETACH): detaches now, and the mount ends with its last user.
+  Errno Unmount(Mount& mount, bool lazy = false);
+  // EBUSY while a file is open for writing (remount,ro).
+  Errno SetReadOnly(Mount& mount, bool read_only);
+
+  // In an RCU read section: what is mounted on `inode` of `parent`, or null.
+  Mount* FindChild(const Mount* parent, const Inode* inode) const;
+
+  // In the order of mounting. The mounts live at least as long as the caller is
+  // in an RCU read section.
+  std::vector<Mount*> List() const;
+  size_t size() const;
+
+ private:
+  using Snapshot = std::vector<Mount*>;
+
+  void Publish(std::unique_ptr<Snapshot> snapshot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  mutable absl::Mutex mu_;
+  uint64_t next_id_ ABSL_GUARDED_BY(mu_) = 1;
+  // Replaced whole; readers are in RCU read sections.
+  std::atomic<const Snapshot*> mounts_{nullptr};
+};
+
+}  // namespace vfsd::vfs

@@ -1,0 +1,29 @@
+#include "server/vfs/operation.h"
+
+namespace vfsd::vfs {
+
+std::string_view OperationKindName(OperationKind kind) {
+  switch (kind) {
+    case OperationKind::kOpen:
+      return "open";
+    case OperationKind::kClose:
+      return "close";
+    case OperationKind::kStat:
+      return "stat";
+    case OperationKind::kAccess:
+      return "access";
+    case OperationKind::kRead:
+      return "read";
+    case OperationKind::kReadDirectory:
+      return "readdir";
+    case OperationKind::kMakeDirectory:
+      return "mkdir";
+    case OperationKind::kUnlink:
+      return "unlink";
+    case OperationKind::kRename:
+      return "rename";
+  }
+  return "unknown";
+}
+
+}  // namespace vfsd::vfs

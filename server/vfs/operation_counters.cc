@@ -1,0 +1,38 @@
+#include "server/vfs/operation_counters.h"
+
+#include <algorithm>
+
+namespace vfsd::vfs {
+
+void OperationCounters::Observe(OperationKind kind, uint64_t nanoseconds) {
+  Shard& shard = shards_[CounterShard()];
+  const auto bucket = static_cast<size_t>(
+      std::lower_bound(kBucketBounds.begin(), kBucketBounds.end(), nanoseconds) -
+      kBucketBounds.begin());
+  const auto index = static_cast<size_t>(kind);
+  shard.buckets[index][bucket].fetch_add(1, std::memory_order_relaxed);
+  shard.sums[index].fetch_add(nanoseconds, std::memory_order_relaxed);
+}
+
+uint64_t OperationCounters::Ended(OperationKind kind, Errno result) const {
+  uint64_t sum = 0;
+  for (const Shard& shard : shards_) {
+    sum += shard.results[static_cast<size_t>(kind)][ResultIndex(result)].load(
+        std::memory_order_relaxed);
+  }
+  return sum;
+}
+
+OperationCounters::Durations OperationCounters::ReadDurations(OperationKind kind) const {
+  Durations durations;
+  const auto index = static_cast<size_t>(kind);
+  for (const Shard& shard : shards_) {
+    for (size_t i = 0; i < durations.buckets.size(); ++i) {
+      durations.buckets[i] += shard.buckets[index][i].load(std::memory_order_relaxed);
+    }
+    durations.sum_nanoseconds += shard.sums[index].load(std::memory_order_relaxed);
+  }
+  return durations;
+}
+
+}  // namespace vfsd::vfs
