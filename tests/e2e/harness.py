@@ -175,8 +175,9 @@ class Metrics:
             labels = dict(self._LABEL.findall(match.group(2) or ""))
             self._values.setdefault(match.group(1), []).append((labels, float(match.group(3))))
 
-    def names(self) -> list[str]:
-        return sorted(self._values)
+    def series(self) -> list[tuple[str, list[Mapping[str, str]]]]:
+        """The labels of all series, by metric name."""
+        return [(name, [labels for labels, _ in values]) for name, values in sorted(self._values.items())]
 
     def sum(self, name: str, **labels: str) -> float:
         """The sum over the series of name that have these labels; there must be one."""
