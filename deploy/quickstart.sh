@@ -8,7 +8,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 usage() {
   cat <<'EOF'
-Usage: deploy/quickstart.sh [--seconds N] [--tree DIR] [--jobs N]
+Usage: deploy/quickstart.sh [--seconds N] [--tree DIR] [--jobs N] [--bin DIR]
 
 Installs the packages that are missing, builds vfsd, vfsload and vfsctl (release),
 starts vfsd on ports that are free, on the loopback interface only, with a
@@ -18,6 +18,7 @@ table, and cleans up after itself.
   --seconds N  how long each load is measured; default 3
   --tree DIR   the directory whose metadata is served; default /usr
   --jobs N     compile jobs at once; default the number of CPUs
+  --bin DIR    take the programs in DIR; installs and builds nothing
   --help       this text
 
 Exit status: 0 all loads ran without an error, 1 something failed, 2 usage.
@@ -35,10 +36,11 @@ say() { printf '\n== %s\n' "$*"; }
 seconds=3
 tree=/usr
 jobs=$(nproc)
+bin=
 while [[ $# -gt 0 ]]; do
   case $1 in
     --help | -h) usage; exit 0 ;;
-    --seconds | --tree | --jobs)
+    --seconds | --tree | --jobs | --bin)
       [[ $# -ge 2 ]] || bad_usage "$1 needs a value"
       declare "${1#--}=$2"
       shift
@@ -46,6 +48,7 @@ while [[ $# -gt 0 ]]; do
     --seconds=*) seconds=${1#*=} ;;
     --tree=*) tree=${1#*=} ;;
     --jobs=*) jobs=${1#*=} ;;
+    --bin=*) bin=${1#*=} ;;
     *) bad_usage "unknown argument $1" ;;
   esac
   shift
@@ -53,18 +56,20 @@ done
 [[ $seconds =~ ^[1-9][0-9]*$ ]] || bad_usage "--seconds needs a number from 1, not '$seconds'"
 [[ $jobs =~ ^[1-9][0-9]*$ ]] || bad_usage "--jobs needs a number from 1, not '$jobs'"
 [[ -d $tree ]] || bad_usage "--tree: no directory '$tree'"
+[[ -z $bin || -x $bin/vfsd ]] || bad_usage "--bin: no program vfsd in '$bin'"
 
 scenarios=(openro3 openneg fstat statx-null statx-path procread build)
 
-say "packages: those of deploy/packages.txt [build] that are missing"
-"$root/deploy/install-packages.sh" build
+if [[ -z $bin ]]; then
+  say "packages: those of deploy/packages.txt [build] that are missing"
+  "$root/deploy/install-packages.sh" build
 
-say "build: release, $jobs jobs (some minutes the first time)"
-cd "$root"
-cmake --preset release -DVFSD_BUILD_TESTS=OFF -DVFSD_BUILD_BENCHMARKS=OFF --log-level=WARNING \
-  -DCMAKE_CXX_COMPILER_LAUNCHER="${CMAKE_CXX_COMPILER_LAUNCHER-$(command -v ccache || true)}"
-cmake --build build/release --parallel "$jobs" --target vfsd vfsload vfsctl
-bin=$root/build/release/bin
+  say "build: release, $jobs jobs (some minutes the first time)"
+  bin=$root/build/release/bin
+  cmake -S "$root" --preset release -DVFSD_BUILD_TESTS=OFF -DVFSD_BUILD_BENCHMARKS=OFF --log-level=WARNING \
+    -DCMAKE_CXX_COMPILER_LAUNCHER="${CMAKE_CXX_COMPILER_LAUNCHER-$(command -v ccache || true)}"
+  cmake --build "$root/build/release" --parallel "$jobs" --target vfsd vfsload vfsctl
+fi
 
 scratch=$(mktemp -d)
 server=

@@ -1,7 +1,9 @@
 """Starts the real programs for tests that run them, and reads their metrics.
 
 Standard library only. Programs are found in the folder that VFSD_BIN names
-(ctest sets it), else in build/release/bin. Everything listens on the loopback
+(ctest sets it), else in build/release/bin. VFSD_TEST_ARGUMENTS is appended to
+the arguments of every server, so that a test can be run again on a server that
+runs another way (--fast-paths=none). Everything listens on the loopback
 interface, on ports that the system picks.
 """
 
@@ -140,6 +142,7 @@ class Server(Process):
         for address in listen:
             self.command += ["--listen", address]
         self.command += arguments
+        self.command += os.environ.get("VFSD_TEST_ARGUMENTS", "").split()
         self.target = ""
         self.metrics = ""
         self.ready: dict = {}

@@ -21,7 +21,6 @@ O_DIRECTORY = 0o200000
 STATX_BASIC_STATS = 0x7FF
 ECANCELED = 125
 ENOENT = 2
-EBADF = 9
 
 
 def make_stubs(folder: str) -> None:
@@ -66,9 +65,9 @@ class PythonClient(unittest.TestCase):
         (tree / "folder" / "file").chmod(0o640)
 
         cls.server = cls.enterClassContext(harness.Server("--import", cls._tree.name))
-        channel = grpc.insecure_channel(cls.server.target)
-        cls.addClassCleanup(channel.close)
-        cls.stub = vfs_pb2_grpc.VfsServiceStub(channel)
+        cls.channel = grpc.insecure_channel(cls.server.target)
+        cls.addClassCleanup(cls.channel.close)
+        cls.stub = vfs_pb2_grpc.VfsServiceStub(cls.channel)
 
     def setUp(self):
         credentials = self.vfs.Credentials(uid=0, gid=0)
@@ -194,6 +193,23 @@ class PythonClient(unittest.TestCase):
             self.vfs.ReadDirectoryRequest(session=self.session, path="/folder"), timeout=60
         )
         self.assertEqual([entry.name for entry in reply.entries], ["file"])
+
+    def call_raw(self, method, request, streaming=False):
+        """A call of a method whose stubs are not generated here."""
+        make = self.channel.stream_stream if streaming else self.channel.unary_unary
+        call = make(method, request_serializer=bytes, response_deserializer=bytes)
+        return list(call(iter([request]), timeout=60)) if streaming else call(request, timeout=60)
+
+    def test_the_standard_health_service_says_serving(self):
+        # HealthCheckResponse{status: SERVING}
+        self.assertEqual(self.call_raw("/grpc.health.v1.Health/Check", b""), b"\x08\x01")
+
+    def test_reflection_names_the_services(self):
+        # ServerReflectionRequest{list_services: "*"}: what grpcurl starts with.
+        method = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
+        (reply,) = self.call_raw(method, b"\x3a\x01*", streaming=True)
+        self.assertIn(b"vfs.v1.VfsService", reply)
+        self.assertIn(b"vfs.v1.AdminService", reply)
 
     def test_the_session_closes_its_handles(self):
         session = self.stub.OpenSession(self.vfs.OpenSessionRequest(), timeout=60).session
