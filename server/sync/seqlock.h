@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <thread>
 
 #include "server/sync/rcu.h"  // VFSD_TSAN
 
@@ -17,6 +18,23 @@ namespace vfsd::sync {
 
 // Tells the processor that this is a spin loop.
 inline void SpinPause() { __builtin_ia32_pause(); }
+
+// A spin loop's wait: short ones spin, long ones (the holder lost its
+// processor) give the processor away.
+class SpinWait {
+ public:
+  void Once() {
+    constexpr int kSpins = 256;
+    if (++spins_ % kSpins != 0) {
+      SpinPause();
+    } else {
+      std::this_thread::yield();
+    }
+  }
+
+ private:
+  int spins_ = 0;
+};
 
 class SeqLock {
  public:
@@ -26,10 +44,11 @@ class SeqLock {
 
   // Reader: like ReadBegin, but waits for an active writer to finish.
   uint32_t ReadBeginEven() const {
+    SpinWait wait;
     for (;;) {
       const uint32_t value = ReadBegin();
       if ((value & 1) == 0) return value;
-      SpinPause();
+      wait.Once();
     }
   }
 
@@ -51,14 +70,15 @@ class SeqLock {
 
   // Writer.
   void WriteLock() {
+    SpinWait wait;
     for (;;) {
       uint32_t value = value_.load(std::memory_order_relaxed);
-      if ((value & 1) == 0 &&
-          value_.compare_exchange_weak(value, value + 1, std::memory_order_acquire,
-                                       std::memory_order_relaxed)) {
+      if ((value & 1) == 0 && value_.compare_exchange_weak(
+                                  value, value + 1, std::memory_order_acquire,
+                                  std::memory_order_relaxed)) {
         break;
       }
-      SpinPause();
+      wait.Once();
     }
     // release fence: the odd value is seen no later than any guarded write.
 #ifndef VFSD_TSAN
@@ -66,7 +86,8 @@ class SeqLock {
 #endif
   }
   void WriteUnlock() {
-    value_.store(value_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    value_.store(value_.load(std::memory_order_relaxed) + 1,
+                 std::memory_order_release);
   }
 
  private:

@@ -30,6 +30,7 @@
 #include <string_view>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
 #include "absl/synchronization/mutex.h"
 #include "server/vfs/dentry.h"
 
@@ -38,7 +39,7 @@ namespace vfsd::vfs {
 class DentryTable {
  public:
   DentryTable() = default;
-  // Dentries that are still in the table are the caller's to delete before.
+  // REQUIRES: empty (Drain).
   ~DentryTable();
 
   // The key's hash. Seeded anew in each process: clients choose names.
@@ -55,6 +56,10 @@ class DentryTable {
   void Replace(Dentry* old, Dentry* replacement);
   // `dentry` is retired.
   void Remove(Dentry* dentry);
+
+  // Takes everything out and gives it to `take`, one after the other.
+  // REQUIRES: no reader and no writer any more.
+  void Drain(absl::FunctionRef<void(Dentry*)> take);
 
   size_t size() const;
   // Bytes of the arrays.
@@ -77,13 +82,17 @@ class DentryTable {
     std::atomic<uint32_t> live{0};          // dentries; written under mu
   };
 
-  Shard& ShardOf(uint32_t hash) const { return shards_[hash >> (32 - kShardBits)]; }
+  Shard& ShardOf(uint32_t hash) const {
+    return shards_[hash >> (32 - kShardBits)];
+  }
   // The slot of `dentry`, which is there.
-  static std::atomic<uint64_t>& SlotOf(const Array& array, const Dentry* dentry);
+  static std::atomic<uint64_t>& SlotOf(const Array& array,
+                                       const Dentry* dentry);
   static void Place(Array& array, Dentry* dentry);
   void Grow(Shard& shard) ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard.mu);
 
-  std::unique_ptr<Shard[]> shards_ = std::make_unique<Shard[]>(size_t{1} << kShardBits);
+  std::unique_ptr<Shard[]> shards_ =
+      std::make_unique<Shard[]>(size_t{1} << kShardBits);
 };
 
 }  // namespace vfsd::vfs

@@ -13,6 +13,7 @@
 // is freed after a grace period.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -68,7 +69,8 @@ class File {
  private:
   friend class FileAccounting;
   friend class FileOpener;
-  File(uint32_t flags, CredentialsRef credentials, FileAccounting& accounting, uint32_t mode);
+  File(uint32_t flags, CredentialsRef credentials, FileAccounting& accounting,
+       uint32_t mode);
   ~File();
 
   FileAccounting& accounting_;
@@ -100,7 +102,8 @@ class SecurityHooks {
 class FileAccounting {
  public:
   // max_files: nr_files' limit for the unprivileged (fs.file-max).
-  FileAccounting(int64_t max_files, SecurityHooks* hooks) : max_files_(max_files), hooks_(hooks) {}
+  FileAccounting(int64_t max_files, SecurityHooks* hooks)
+      : max_files_(max_files), hooks_(hooks) {}
 
   // alloc_empty_file(): ENFILE at the limit, two-stage (approximate, then
   // exact), or the security hook's error. accounted = false:
@@ -133,10 +136,19 @@ class FileAccounting {
   SecurityHooks* hooks() const { return hooks_; }
 
  private:
+  // When a thread's shard last looked at nr_files, and what it saw.
+  struct alignas(64) LimitWatch {
+    std::atomic<uint32_t> until_look{0};
+    std::atomic<bool> near{false};
+  };
+
+  // The cheap first stage of the limit check: may the limit be near?
+  bool NearLimit();
   void Finish(File* file);
 
   const int64_t max_files_;
   SecurityHooks* const hooks_;
+  std::array<LimitWatch, kCounterShards> watches_;
   ShardedCounter nr_files_;
   ShardedCounter deferred_;
   ShardedCounter extra_references_;

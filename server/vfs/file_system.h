@@ -3,7 +3,10 @@
 // kernel does for ramfs and tmpfs: nothing is behind them); a file system says
 // what is peculiar to it.
 //
-// Owned by its mounts, shared. Thread safe.
+// It owns its names (a DentryTable) and, through them, its inodes.
+//
+// Owned by its mounts, shared. Thread safe. It must not end while a lock-free
+// reader may be in it: mounts end after a grace period.
 #pragma once
 
 #include <atomic>
@@ -11,6 +14,7 @@
 #include <string_view>
 
 #include "server/base/errno.h"
+#include "server/vfs/dentry_table.h"
 #include "server/vfs/inode.h"
 
 namespace vfsd::vfs {
@@ -36,7 +40,8 @@ struct FileSystemTraits {
 class FileSystem {
  public:
   explicit FileSystem(const FileSystemTraits& traits);
-  virtual ~FileSystem() = default;
+  // Ends all names and inodes.
+  virtual ~FileSystem();
   FileSystem(const FileSystem&) = delete;
   FileSystem& operator=(const FileSystem&) = delete;
 
@@ -44,18 +49,27 @@ class FileSystem {
   // The file system's device number: 0 and a minor of its own.
   uint32_t device_major() const { return 0; }
   uint32_t device_minor() const { return device_minor_; }
-  uint64_t NextInodeNumber() { return next_ino_.fetch_add(1, std::memory_order_relaxed); }
+  uint64_t NextInodeNumber() {
+    return next_ino_.fetch_add(1, std::memory_order_relaxed);
+  }
+
+  // The names. What changes them is in namespace_link.h.
+  DentryTable& dentries() { return dentries_; }
+  const DentryTable& dentries() const { return dentries_; }
 
   // The root directory; the file system holds a reference.
   Inode& root() const { return *root_; }
 
  protected:
-  void SetRoot(PinnedInode root) { root_ = std::move(root); }
+  // Once, in the constructor of a derived class: the root directory, not linked
+  // anywhere.
+  void SetRoot(PinnedInode root);
 
  private:
   const FileSystemTraits traits_;
   const uint32_t device_minor_;
   std::atomic<uint64_t> next_ino_{1};
+  DentryTable dentries_;
   PinnedInode root_;
 };
 

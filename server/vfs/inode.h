@@ -31,13 +31,13 @@
 #include "server/sync/reference_count.h"
 #include "server/sync/seqlock.h"
 #include "server/vfs/linux_abi.h"
+#include "server/vfs/synthetic_file.h"
 
 namespace vfsd::vfs {
 
 class Dentry;
 class Directory;
 class Inode;
-class SyntheticFile;
 
 // Bits of Inode::flags.
 enum InodeFlag : uint16_t {
@@ -48,6 +48,8 @@ enum InodeFlag : uint16_t {
   // Its space is allocated: st_blocks follows from the size. Files made here
   // hold no content and are all hole; imported ones had content.
   kInodeAllocated = 1U << 2,
+  // Made by O_TMPFILE without O_EXCL: it may get a name though it has none.
+  kInodeLinkable = 1U << 3,
 };
 
 // What chmod, chown, utimensat, link, unlink and truncate change, read whole.
@@ -77,8 +79,8 @@ class Inode {
     Timestamp mtime;
     Timestamp ctime;
     Timestamp btime;
-    uint64_t device = 0;        // of a device node: linux_abi::MakeDevice
-    std::string_view target;    // of a symbolic link; not empty
+    uint64_t device = 0;      // of a device node: linux_abi::MakeDevice
+    std::string_view target;  // of a symbolic link; not empty
     bool allocated = false;
     std::unique_ptr<SyntheticFile> synthetic;  // of a synthetic regular file
   };
@@ -105,8 +107,12 @@ class Inode {
   // Its content comes from a SyntheticFile (proc).
   bool IsSynthetic() const { return synthetic_; }
 
-  bool HasFlag(InodeFlag flag) const { return (flags_.load(std::memory_order_acquire) & flag) != 0; }
-  void SetFlag(InodeFlag flag) { flags_.fetch_or(flag, std::memory_order_release); }
+  bool HasFlag(InodeFlag flag) const {
+    return (flags_.load(std::memory_order_acquire) & flag) != 0;
+  }
+  void SetFlag(InodeFlag flag) {
+    flags_.fetch_or(flag, std::memory_order_release);
+  }
   void ClearFlag(InodeFlag flag) {
     flags_.fetch_and(static_cast<uint16_t>(~flag), std::memory_order_release);
   }
@@ -116,25 +122,36 @@ class Inode {
   std::string_view symlink_target() const { return *payload_.target; }
   SyntheticFile& synthetic_file() const { return *payload_.synthetic; }
   // 0 for what is no device node.
-  uint64_t device() const { return linux_abi::IsDevice(mode()) ? payload_.device : 0; }
+  uint64_t device() const {
+    return linux_abi::IsDevice(mode()) ? payload_.device : 0;
+  }
 
   // All attributes of one moment.
   InodeAttributes ReadAttributes() const;
 
   // Writers; the caller is in a SeqLockWriter section of attribute_lock.
   void SetPermissions(uint32_t permissions) {
-    mode_.store((mode() & linux_abi::kSIfmt) | (permissions & linux_abi::kPermissionBits),
+    mode_.store((mode() & linux_abi::kSIfmt) |
+                    (permissions & linux_abi::kPermissionBits),
                 std::memory_order_relaxed);
   }
   void SetOwner(uint32_t uid, uint32_t gid) {
     uid_.store(uid, std::memory_order_relaxed);
     gid_.store(gid, std::memory_order_relaxed);
   }
-  void SetLinkCount(uint32_t nlink) { nlink_.store(nlink, std::memory_order_relaxed); }
+  void SetLinkCount(uint32_t nlink) {
+    nlink_.store(nlink, std::memory_order_relaxed);
+  }
   void SetSize(uint64_t size) { size_.store(size, std::memory_order_relaxed); }
-  void SetAccessTime(Timestamp time) { atime_.store(time.packed(), std::memory_order_relaxed); }
-  void SetModifyTime(Timestamp time) { mtime_.store(time.packed(), std::memory_order_relaxed); }
-  void SetChangeTime(Timestamp time) { ctime_.store(time.packed(), std::memory_order_relaxed); }
+  void SetAccessTime(Timestamp time) {
+    atime_.store(time.packed(), std::memory_order_relaxed);
+  }
+  void SetModifyTime(Timestamp time) {
+    mtime_.store(time.packed(), std::memory_order_relaxed);
+  }
+  void SetChangeTime(Timestamp time) {
+    ctime_.store(time.packed(), std::memory_order_relaxed);
+  }
 
   // relatime (touch_atime, relatime_need_update): updates the access time if it
   // is not later than modification or change, or older than a day.
@@ -153,8 +170,8 @@ class Inode {
   std::atomic<uint16_t> flags_;
   const bool synthetic_;
   union {
-    Directory* directory;   // owned
-    std::string* target;    // owned
+    Directory* directory;      // owned
+    std::string* target;       // owned
     SyntheticFile* synthetic;  // owned
     uint64_t device;
   } payload_;
@@ -185,7 +202,8 @@ class PinnedInode {
   static PinnedInode TryShare(Inode& inode) {
     return PinnedInode(inode.references.GetUnlessZero() ? &inode : nullptr);
   }
-  PinnedInode(PinnedInode&& other) noexcept : inode_(std::exchange(other.inode_, nullptr)) {}
+  PinnedInode(PinnedInode&& other) noexcept
+      : inode_(std::exchange(other.inode_, nullptr)) {}
   PinnedInode& operator=(PinnedInode&& other) noexcept {
     if (this != &other) {
       Reset();

@@ -33,8 +33,9 @@ struct MountOptions {
 
 class Mount {
  public:
-  Mount(std::shared_ptr<FileSystem> file_system, PinnedInode root, Mount* parent,
-        PinnedInode mountpoint, std::string path, MountOptions options, uint64_t id);
+  Mount(std::shared_ptr<FileSystem> file_system, PinnedInode root,
+        Mount* parent, PinnedInode mountpoint, std::string path,
+        MountOptions options, uint64_t id);
   ~Mount();
   Mount(const Mount&) = delete;
   Mount& operator=(const Mount&) = delete;
@@ -95,11 +96,13 @@ class MountTable {
   ~MountTable();
 
   // The first mount, which has no parent.
-  Mount* MountTop(std::shared_ptr<FileSystem> file_system, MountOptions options);
+  Mount* MountTop(std::shared_ptr<FileSystem> file_system,
+                  MountOptions options);
   // Mounts on `mountpoint` in `parent`; EBUSY if `parent` is being unmounted,
   // ENOTDIR unless both are directories or both are not.
   Result<Mount*> MountOn(std::shared_ptr<FileSystem> file_system, Mount& parent,
-                         PinnedInode mountpoint, std::string path, MountOptions options);
+                         PinnedInode mountpoint, std::string path,
+                         MountOptions options);
   // EBUSY while anything is open or mounted in it, or at the top (umount(2)).
   // lazy (MNT_DETACH): detaches now, and the mount ends with its last user.
   Errno Unmount(Mount& mount, bool lazy = false);
@@ -109,6 +112,9 @@ class MountTable {
   // In an RCU read section: what is mounted on `inode` of `parent`, or null.
   Mount* FindChild(const Mount* parent, const Inode* inode) const;
 
+  // is_local_mountpoint(): something is mounted on `inode` in `parent`.
+  bool IsMountPoint(const Mount& parent, const Inode& inode) const;
+
   // In the order of mounting. The mounts live at least as long as the caller is
   // in an RCU read section.
   std::vector<Mount*> List() const;
@@ -117,7 +123,8 @@ class MountTable {
  private:
   using Snapshot = std::vector<Mount*>;
 
-  void Publish(std::unique_ptr<Snapshot> snapshot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Publish(std::unique_ptr<Snapshot> snapshot)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   mutable absl::Mutex mu_;
   uint64_t next_id_ ABSL_GUARDED_BY(mu_) = 1;

@@ -7,15 +7,16 @@
 //
 // Lock order, outermost first:
 //   1. Vfs::rename_mutex      directory moves (the kernel's s_vfs_rename_mutex)
-//   2. Directory::mu          an ancestor before its descendant; of two that are
+//   2. Directory::mu          an ancestor before its descendant; of two that
+//   are
 //                             not related the lower address first
 //   3. MountTable::mu_
-//   4. FileTable::mu_, SessionTable::mu_, RecentAnswers::mu_ (leaves: nothing is
-//      taken inside them but 5)
-//   5. DentryTable's shard locks
-//   6. Inode::walk_lock, then Inode::attribute_lock (spinning; held for a few
-//      instructions)
-// In an RCU read section none of 1 to 5 is taken.
+//   4. FileTable::mu_, SessionTable::mu_, RecentAnswers::mu_ (nothing is taken
+//      inside them)
+//   5. Inode::walk_lock (spinning); of two the lower address first
+//   6. DentryTable's shard locks (each file system has a table of its own)
+//   7. Inode::attribute_lock (spinning; held for a few instructions)
+// In an RCU read section none of 1 to 6 is taken.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,6 @@
 #include <memory>
 
 #include "absl/synchronization/mutex.h"
-#include "server/vfs/dentry_table.h"
 #include "server/vfs/fast_paths.h"
 #include "server/vfs/file.h"
 #include "server/vfs/mount.h"
@@ -52,7 +52,8 @@ struct VfsOptions {
 class Vfs {
  public:
   // top: what is mounted at "/".
-  Vfs(const VfsOptions& options, std::shared_ptr<FileSystem> top, MountOptions top_options = {});
+  Vfs(const VfsOptions& options, std::shared_ptr<FileSystem> top,
+      MountOptions top_options = {});
   ~Vfs();
   Vfs(const Vfs&) = delete;
   Vfs& operator=(const Vfs&) = delete;
@@ -64,7 +65,6 @@ class Vfs {
 
   FastPaths fast_paths;
   FileAccounting files;
-  DentryTable dentries;
   MountTable mounts;
   absl::Mutex rename_mutex;
 

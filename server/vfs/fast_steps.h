@@ -1,0 +1,116 @@
+// The lock-free steps of a walk: all in one RCU read section, no references, no
+// locks; nothing is written but the access time of a followed symbolic link.
+// They leave where they cannot tell what the locked steps would have found:
+// while a rename or a change of permissions is under way in the directory.
+#pragma once
+
+#include <string_view>
+
+#include "server/vfs/path_walk.h"
+#include "server/vfs/session.h"
+
+namespace vfsd::vfs {
+
+class FastSteps {
+ public:
+  FastSteps() = default;
+  FastSteps(const FastSteps&) = delete;
+  FastSteps& operator=(const FastSteps&) = delete;
+
+  StepOutcome Start(const WalkRequest& request, bool absolute) {
+    request_ = &request;
+    if (absolute || !request.dir.has_value()) {
+      here_ = request.session.root();
+      return StepOutcome::Ok();
+    }
+    const Result<File*> file = request.session.files().Find(*request.dir);
+    if (!file.has_value()) return file.error();
+    here_ = (*file)->path();
+    return StepOutcome::Ok();
+  }
+
+  const PathView& here() const { return here_; }
+  const PathView& next() const { return next_; }
+  void TakeNext() { here_ = next_; }
+
+  StepOutcome CheckHere() {
+    return Consistently([this](Inode& directory) {
+      return StepOutcome(CheckSearch(request_->credentials, directory));
+    });
+  }
+
+  StepOutcome Child(std::string_view name) {
+    const uint32_t hash = DentryTable::Hash(here_.inode, name);
+    return Consistently([&](Inode& directory) {
+      const Errno error = CheckSearch(request_->credentials, directory);
+      if (error != Errno::kOk) return StepOutcome(error);
+      const Dentry* const dentry =
+          here_.mount->file_system().dentries().Find(&directory, hash, name);
+      if (dentry == nullptr) {
+        const bool too_long =
+            name.size() > linux_abi::kNameMax && !directory.HasFlag(kInodeDead);
+        return StepOutcome(too_long ? Errno::kENAMETOOLONG : Errno::kENOENT);
+      }
+      next_ = {here_.mount, &dentry->inode()};
+      return StepOutcome::Ok();
+    });
+  }
+
+  StepOutcome CrossMounts() {
+    while (next_.inode->HasFlag(kInodeMountPoint)) {
+      Mount* const child =
+          request_->vfs.mounts.FindChild(next_.mount, next_.inode);
+      if (child == nullptr) break;
+      next_ = {child, child->root()};
+    }
+    return StepOutcome::Ok();
+  }
+
+  StepOutcome Up() {
+    const StepOutcome outcome = CheckHere();
+    if (!outcome.ok()) return outcome;
+    next_ = here_;
+    // Out of the roots of mounts, but never out of the session's root.
+    for (;;) {
+      if (next_ == request_->session.root()) return outcome;
+      if (next_.inode != next_.mount->root()) break;
+      if (next_.mount->parent() == nullptr) return outcome;
+      next_ = {next_.mount->parent(), next_.mount->mountpoint()};
+    }
+    next_.inode = next_.inode->directory().parent();
+    return outcome;
+  }
+
+  StepOutcome JumpToRoot() {
+    here_ = request_->session.root();
+    return StepOutcome::Ok();
+  }
+
+  void KeepLink() {}  // the read section keeps it
+
+ private:
+  // Runs `decide` on the directory until nothing that it depends on changed
+  // meanwhile; leaves when that does not come about soon.
+  template <typename Decide>
+  StepOutcome Consistently(Decide&& decide) {
+    constexpr int kTries = 16;
+    Inode& directory = *here_.inode;
+    for (int i = 0; i < kTries; ++i) {
+      const uint32_t begin = directory.walk_lock.ReadBegin();
+      if ((begin & 1) != 0) {
+        sync::SpinPause();
+        continue;
+      }
+      const StepOutcome outcome = decide(directory);
+      if (directory.walk_lock.ReadValid(begin)) [[likely]]
+        return outcome;
+    }
+    return StepOutcome::Leave();
+  }
+
+  const WalkRequest* request_ = nullptr;
+  PathView here_;
+  PathView next_;
+};
+
+}  // namespace vfsd::vfs

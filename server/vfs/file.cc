@@ -1,0 +1,117 @@
+#include "server/vfs/file.h"
+
+#include <cassert>
+#include <cstdio>
+
+#include "server/sync/rcu.h"
+#include "server/vfs/live_objects.h"
+#include "server/vfs/synthetic_file.h"
+
+namespace vfsd::vfs {
+namespace {
+
+// The thread's files whose last reference is gone, newest first.
+constinit thread_local File* deferred_files = nullptr;
+
+}  // namespace
+
+File::File(uint32_t flags, CredentialsRef credentials,
+           FileAccounting& accounting, uint32_t mode)
+    : accounting_(accounting),
+      flags_(flags),
+      mode_(mode),
+      credentials_(std::move(credentials)) {
+  live_objects::Add(ObjectKind::kFile, 1);
+}
+
+File::~File() { live_objects::Add(ObjectKind::kFile, -1); }
+
+bool FileAccounting::NearLimit() {
+  // Between two looks at all shards each thread may open this many files; the
+  // margin allows for every shard doing so.
+  constexpr uint32_t kLookInterval = 64;
+  constexpr int64_t kMargin = int64_t{kLookInterval} * int64_t{kCounterShards};
+  LimitWatch& watch = watches_[CounterShard()];
+  // relaxed: two threads of a shard look a little earlier or later.
+  uint32_t left = watch.until_look.load(std::memory_order_relaxed);
+  if (left == 0) {
+    watch.near.store(nr_files_.Sum() + kMargin >= max_files_,
+                     std::memory_order_relaxed);
+    left = kLookInterval;
+  }
+  watch.until_look.store(left - 1, std::memory_order_relaxed);
+  return watch.near.load(std::memory_order_relaxed);
+}
+
+Result<File*> FileAccounting::AllocateEmpty(uint32_t flags,
+                                            const CredentialsRef& credentials,
+                                            bool accounted,
+                                            uint32_t extra_mode) {
+  if (accounted && !credentials->IsPrivileged() && NearLimit() &&
+      nr_files_.Sum() >= max_files_) {
+    return Fail(Errno::kENFILE);
+  }
+  if (hooks_ != nullptr) {
+    const Errno error = hooks_->FileAlloc(*credentials);
+    if (error != Errno::kOk) return Fail(error);
+  }
+  const uint32_t mode =
+      (accounted ? 0U : uint32_t{kFileNoAccount}) | extra_mode;
+  auto* const file = new File(flags, credentials, *this, mode);
+  if (accounted) nr_files_.Add(1);
+  return file;
+}
+
+void FileAccounting::ReleaseEmpty(File* file) {
+  if (file->HasMode(kFileOpened) || file->HasMode(kFileBacking) ||
+      !file->references.PutIfOnly()) {
+    // Somebody got hold of a file that was never opened: find out who. Freeing
+    // it under them would be worse than the wait.
+    if (extra_references_.Sum() == 0) {
+      std::fprintf(stderr,
+                   "vfs: a file that was never opened has another reference\n");
+    }
+    extra_references_.Add(1);
+    Put(file);
+    return;
+  }
+  if (hooks_ != nullptr) hooks_->FileFree();
+  if (!file->HasMode(kFileNoAccount)) nr_files_.Add(-1);
+  delete file;
+}
+
+void FileAccounting::Put(File* file) {
+  if (!file->references.Put()) return;
+  deferred_.Add(1);
+  file->next_deferred_ = deferred_files;
+  deferred_files = file;
+}
+
+void FileAccounting::DrainDeferred() {
+  while (deferred_files != nullptr) {
+    File* const file = deferred_files;
+    deferred_files = file->next_deferred_;
+    file->accounting_.Finish(file);
+  }
+}
+
+void FileAccounting::Finish(File* file) {
+  if (file->HasMode(kFileOpened)) {
+    if (!file->HasMode(kFilePathOnly)) {
+      close_events_.Add(1);
+      if (file->inode().IsSynthetic())
+        file->inode().synthetic_file().Release(*file);
+    }
+    if (file->HasMode(kFileWriter)) file->path().mount->DropWrite();
+    file->path_pin_.Reset();
+  }
+  if (hooks_ != nullptr) hooks_->FileFree();
+  if (!file->HasMode(kFileNoAccount)) nr_files_.Add(-1);
+  file->credentials_.reset();
+  file->private_data.reset();
+  // A lock-free reader may be looking at it: after a grace period.
+  sync::RcuRetire(file,
+                  [](void* retired) { delete static_cast<File*>(retired); });
+}
+
+}  // namespace vfsd::vfs

@@ -1,0 +1,116 @@
+#include "server/vfs/inode.h"
+
+#include "server/sync/rcu.h"
+#include "server/vfs/dentry.h"
+#include "server/vfs/live_objects.h"
+#include "server/vfs/synthetic_file.h"
+
+namespace vfsd::vfs {
+namespace {
+
+ObjectKind KindOf(const Inode& inode) {
+  if (inode.IsSynthetic()) return ObjectKind::kSyntheticInode;
+  if (inode.IsRegular()) return ObjectKind::kRegularInode;
+  if (inode.IsDirectory()) return ObjectKind::kDirectoryInode;
+  if (inode.IsSymlink()) return ObjectKind::kSymlinkInode;
+  return ObjectKind::kSpecialInode;
+}
+
+}  // namespace
+
+Inode::Inode(Init init)
+    : mode_(init.mode),
+      nlink_(init.nlink),
+      uid_(init.uid),
+      gid_(init.gid),
+      flags_(init.allocated ? kInodeAllocated : 0),
+      synthetic_(init.synthetic != nullptr),
+      ino_(init.ino),
+      size_(init.size),
+      atime_(init.atime.packed()),
+      mtime_(init.mtime.packed()),
+      ctime_(init.ctime.packed()),
+      btime_(init.btime) {
+  payload_.device = init.device;
+  if (synthetic_) {
+    payload_.synthetic = init.synthetic.release();
+  } else if (IsDirectory()) {
+    payload_.directory = std::make_unique<Directory>().release();
+  } else if (IsSymlink()) {
+    payload_.target = std::make_unique<std::string>(init.target).release();
+    size_.store(init.target.size(), std::memory_order_relaxed);
+  }
+  live_objects::Add(KindOf(*this), 1);
+}
+
+Inode::~Inode() {
+  live_objects::Add(KindOf(*this), -1);
+  if (synthetic_) {
+    delete payload_.synthetic;
+  } else if (IsDirectory()) {
+    delete payload_.directory;
+  } else if (IsSymlink()) {
+    delete payload_.target;
+  }
+}
+
+InodeAttributes Inode::ReadAttributes() const {
+  for (;;) {
+    const uint32_t begin = attribute_lock.ReadBeginEven();
+    InodeAttributes attributes;
+    attributes.mode = mode();
+    attributes.nlink = nlink();
+    attributes.uid = uid();
+    attributes.gid = gid();
+    attributes.size = size();
+    attributes.atime =
+        Timestamp::FromPacked(atime_.load(std::memory_order_relaxed));
+    attributes.mtime =
+        Timestamp::FromPacked(mtime_.load(std::memory_order_relaxed));
+    attributes.ctime =
+        Timestamp::FromPacked(ctime_.load(std::memory_order_relaxed));
+    attributes.allocated = HasFlag(kInodeAllocated);
+    if (attribute_lock.ReadValid(begin)) return attributes;
+  }
+}
+
+void Inode::TouchAccessTime() {
+  constexpr int64_t kDaySeconds = 24 * 60 * 60;
+  const InodeAttributes attributes = ReadAttributes();
+  const Timestamp now = Timestamp::Now();
+  const bool stale = attributes.atime <= attributes.mtime ||
+                     attributes.atime <= attributes.ctime ||
+                     now.seconds() - attributes.atime.seconds() >= kDaySeconds;
+  if (!stale || attributes.atime == now) return;
+  sync::SeqLockWriter writer(attribute_lock);
+  SetAccessTime(now);
+}
+
+void PutInode(Inode* inode) {
+  if (inode->references.Put()) sync::RcuDelete(inode);
+}
+
+bool Directory::ByCookie::operator()(const Dentry* a, const Dentry* b) const {
+  return a->cookie() < b->cookie();
+}
+bool Directory::ByCookie::operator()(const Dentry* a, uint64_t b) const {
+  return a->cookie() < b;
+}
+bool Directory::ByCookie::operator()(uint64_t a, const Dentry* b) const {
+  return a < b->cookie();
+}
+
+Directory::~Directory() {
+  if (!is_root_) PutInode(parent());
+}
+
+void Directory::SetParent(Inode& parent) {
+  parent.references.Get();
+  Inode* const former = is_root_ ? nullptr : this->parent();
+  is_root_ = false;
+  // release: who finds the new parent by ".." sees it initialized.
+  parent_.store(&parent, std::memory_order_release);
+  if (former != nullptr) PutInode(former);
+}
+
+}  // namespace vfsd::vfs

@@ -1,0 +1,120 @@
+// The locked steps of a walk: each position is pinned, and each name is looked
+// up with its directory's mutex held (shared), so that what changes the
+// directory waits or is waited for. They always answer.
+#pragma once
+
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "absl/container/inlined_vector.h"
+#include "server/vfs/namespace_link.h"
+#include "server/vfs/path_walk.h"
+#include "server/vfs/session.h"
+
+namespace vfsd::vfs {
+
+class LockedSteps {
+ public:
+  LockedSteps() = default;
+  LockedSteps(const LockedSteps&) = delete;
+  LockedSteps& operator=(const LockedSteps&) = delete;
+
+  StepOutcome Start(const WalkRequest& request, bool absolute) {
+    request_ = &request;
+    if (absolute || !request.dir.has_value()) return JumpToRoot();
+    const sync::RcuReadSection section;
+    const Result<File*> file = request.session.files().Find(*request.dir);
+    if (!file.has_value()) return file.error();
+    here_ = PinnedPath::TryShare((*file)->path());
+    // Closed in this moment.
+    if (!here_) return Errno::kEBADF;
+    return StepOutcome::Ok();
+  }
+
+  const PathView& here() const { return here_.view(); }
+  const PathView& next() const { return next_.view(); }
+  void TakeNext() { here_ = std::move(next_); }
+  // The position, to keep.
+  PinnedPath TakeHere() { return std::move(here_); }
+
+  StepOutcome CheckHere() {
+    return CheckSearch(request_->credentials, here_.inode());
+  }
+
+  StepOutcome Child(std::string_view name) {
+    const Errno error = CheckSearch(request_->credentials, here_.inode());
+    if (error != Errno::kOk) return error;
+    absl::ReaderMutexLock lock(&here_.inode().directory().mu);
+    return ChildLocked(name);
+  }
+
+  // REQUIRES: the mutex of here()'s directory, at least shared.
+  StepOutcome ChildLocked(std::string_view name) {
+    Inode& directory = here_.inode();
+    if (directory.HasFlag(kInodeDead)) return Errno::kENOENT;
+    if (name.size() > linux_abi::kNameMax) return Errno::kENAMETOOLONG;
+    const Dentry* const dentry =
+        FindName(here_.mount().file_system(), directory, name);
+    if (dentry == nullptr) return Errno::kENOENT;
+    next_ = PinnedPath::Share({&here_.mount(), &dentry->inode()});
+    return StepOutcome::Ok();
+  }
+
+  StepOutcome CrossMounts() {
+    while (next_.inode().HasFlag(kInodeMountPoint)) {
+      const sync::RcuReadSection section;
+      Mount* const child =
+          request_->vfs.mounts.FindChild(&next_.mount(), &next_.inode());
+      if (child == nullptr) break;
+      PinnedPath crossed = PinnedPath::TryShare({child, child->root()});
+      // Not there: it is being unmounted; look again when that is decided.
+      if (crossed) {
+        next_ = std::move(crossed);
+      } else {
+        std::this_thread::yield();
+      }
+    }
+    return StepOutcome::Ok();
+  }
+
+  StepOutcome Up() {
+    const Errno error = CheckSearch(request_->credentials, here_.inode());
+    if (error != Errno::kOk) return error;
+    PathView up = here_.view();
+    const PathView& root = request_->session.root();
+    // A pinned mount keeps its parents and their mountpoints.
+    for (;;) {
+      if (up == root ||
+          (up.inode == up.mount->root() && up.mount->parent() == nullptr)) {
+        next_ = PinnedPath::Share(up);
+        return Errno::kOk;
+      }
+      if (up.inode != up.mount->root()) break;
+      up = {up.mount->parent(), up.mount->mountpoint()};
+    }
+    for (;;) {
+      const sync::RcuReadSection section;
+      // The directory holds its parent; it can only be exchanged for another.
+      next_ = PinnedPath::TryShare({up.mount, up.inode->directory().parent()});
+      if (next_) return Errno::kOk;
+      std::this_thread::yield();
+    }
+  }
+
+  StepOutcome JumpToRoot() {
+    here_ = PinnedPath::Share(request_->session.root());
+    return StepOutcome::Ok();
+  }
+
+  void KeepLink() { links_.push_back(std::move(next_)); }
+
+ private:
+  const WalkRequest* request_ = nullptr;
+  PinnedPath here_;
+  PinnedPath next_;
+  // Links whose targets are being walked.
+  absl::InlinedVector<PinnedPath, 2> links_;
+};
+
+}  // namespace vfsd::vfs

@@ -1,0 +1,184 @@
+#include "server/vfs/mount.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "server/sync/rcu.h"
+#include "server/vfs/live_objects.h"
+
+namespace vfsd::vfs {
+
+Mount::Mount(std::shared_ptr<FileSystem> file_system, PinnedInode root,
+             Mount* parent, PinnedInode mountpoint, std::string path,
+             MountOptions options, uint64_t id)
+    : file_system_(std::move(file_system)),
+      root_(std::move(root)),
+      parent_(parent),
+      mountpoint_(std::move(mountpoint)),
+      path_(std::move(path)),
+      id_(id),
+      direct_io_(!options.no_direct_io),
+      read_only_(options.read_only) {
+  if (parent_ != nullptr) parent_->Get();
+  live_objects::Add(ObjectKind::kMount, 1);
+}
+
+Mount::~Mount() {
+  live_objects::Add(ObjectKind::kMount, -1);
+  if (parent_ != nullptr) parent_->Put();
+}
+
+bool Mount::TryGet() {
+  references_.Add(1);
+  // seq_cst, and the caller's read section: see the head of mount.h.
+  if (state_.load(std::memory_order_seq_cst) == State::kMounted) return true;
+  Put();
+  return false;
+}
+
+void Mount::Put() {
+  // The section keeps the memory while we look at it behind our own reference.
+  const sync::RcuReadSection section;
+  references_.Add(-1);
+  if (state_.load(std::memory_order_seq_cst) != State::kDetached) [[likely]]
+    return;
+  // Detached: nobody gets a first reference any more, so a sum of zero stays.
+  if (references_.Sum() == 0 && !retired_.exchange(true)) sync::RcuDelete(this);
+}
+
+Errno Mount::WantWrite() {
+  for (;;) {
+    {
+      const sync::RcuReadSection section;
+      writers_.Add(1);
+      if (!write_hold_.load(std::memory_order_seq_cst)) {
+        if (!read_only()) return Errno::kOk;
+        writers_.Add(-1);
+        return Errno::kEROFS;
+      }
+      writers_.Add(-1);
+    }
+    // Somebody is switching to read-only and waits for a grace period.
+    std::this_thread::yield();
+  }
+}
+
+MountTable::~MountTable() {
+  absl::MutexLock lock(&mu_);
+  // From the last mounted on: a child before its parent.
+  const std::unique_ptr<const Snapshot> mounts(mounts_.exchange(nullptr));
+  if (mounts == nullptr) return;
+  for (auto it = mounts->rbegin(); it != mounts->rend(); ++it) {
+    std::unique_ptr<Mount>(*it).reset();
+  }
+}
+
+void MountTable::Publish(std::unique_ptr<Snapshot> snapshot) {
+  const Snapshot* const old =
+      mounts_.exchange(snapshot.release(), std::memory_order_acq_rel);
+  if (old != nullptr) sync::RcuDelete(const_cast<Snapshot*>(old));
+}
+
+Mount* MountTable::MountTop(std::shared_ptr<FileSystem> file_system,
+                            MountOptions options) {
+  absl::MutexLock lock(&mu_);
+  Inode& root = file_system->root();
+  auto mount =
+      std::make_unique<Mount>(std::move(file_system), PinnedInode::Share(root),
+                              nullptr, PinnedInode(), "/", options, next_id_++);
+  auto snapshot = std::make_unique<Snapshot>(Snapshot{mount.get()});
+  Publish(std::move(snapshot));
+  return mount.release();
+}
+
+Result<Mount*> MountTable::MountOn(std::shared_ptr<FileSystem> file_system,
+                                   Mount& parent, PinnedInode mountpoint,
+                                   std::string path, MountOptions options) {
+  absl::MutexLock lock(&mu_);
+  Inode& root = file_system->root();
+  if (root.IsDirectory() != mountpoint->IsDirectory())
+    return Fail(Errno::kENOTDIR);
+  if (parent.state_.load() != Mount::State::kMounted)
+    return Fail(Errno::kEBUSY);
+  if (mountpoint->HasFlag(kInodeDead)) return Fail(Errno::kENOENT);
+  Inode& covered = *mountpoint;
+  auto mount = std::make_unique<Mount>(
+      std::move(file_system), PinnedInode::Share(root), &parent,
+      std::move(mountpoint), std::move(path), options, next_id_++);
+  auto snapshot = std::make_unique<Snapshot>(*mounts_.load());
+  snapshot->push_back(mount.get());
+  Publish(std::move(snapshot));
+  covered.SetFlag(kInodeMountPoint);
+  return mount.release();
+}
+
+Errno MountTable::Unmount(Mount& mount, bool lazy) {
+  absl::MutexLock lock(&mu_);
+  if (mount.parent_ == nullptr) return Errno::kEBUSY;
+  if (mount.state_.load() != Mount::State::kMounted) return Errno::kEINVAL;
+  const Snapshot& mounts = *mounts_.load();
+  const bool has_children = std::any_of(
+      mounts.begin(), mounts.end(),
+      [&mount](const Mount* other) { return other->parent_ == &mount; });
+  if (has_children) return Errno::kEBUSY;
+  mount.state_.store(Mount::State::kUnmounting, std::memory_order_seq_cst);
+  sync::RcuSynchronize();
+  if (!lazy && mount.references_.Sum() != 0) {
+    mount.state_.store(Mount::State::kMounted, std::memory_order_seq_cst);
+    return Errno::kEBUSY;
+  }
+  auto snapshot = std::make_unique<Snapshot>(mounts);
+  std::erase(*snapshot, &mount);
+  const bool covered_elsewhere = std::any_of(
+      snapshot->begin(), snapshot->end(), [&mount](const Mount* other) {
+        return other->mountpoint() == mount.mountpoint();
+      });
+  if (!covered_elsewhere) mount.mountpoint()->ClearFlag(kInodeMountPoint);
+  Publish(std::move(snapshot));
+  // A reference of our own makes this the Put that may end it.
+  mount.Get();
+  mount.state_.store(Mount::State::kDetached, std::memory_order_seq_cst);
+  mount.Put();
+  return Errno::kOk;
+}
+
+Errno MountTable::SetReadOnly(Mount& mount, bool read_only) {
+  absl::MutexLock lock(&mu_);
+  if (!read_only) {
+    mount.read_only_.store(false);
+    return Errno::kOk;
+  }
+  // After the grace period a writer either is in the sum or waits for us.
+  mount.write_hold_.store(true, std::memory_order_seq_cst);
+  sync::RcuSynchronize();
+  const bool busy = mount.writers_.Sum() > 0;
+  if (!busy) mount.read_only_.store(true);
+  mount.write_hold_.store(false, std::memory_order_seq_cst);
+  return busy ? Errno::kEBUSY : Errno::kOk;
+}
+
+Mount* MountTable::FindChild(const Mount* parent, const Inode* inode) const {
+  const Snapshot* const mounts = mounts_.load(std::memory_order_acquire);
+  // From the last on: what was mounted later is on top.
+  for (auto it = mounts->rbegin(); it != mounts->rend(); ++it) {
+    if ((*it)->mountpoint() == inode && (*it)->parent() == parent) return *it;
+  }
+  return nullptr;
+}
+
+bool MountTable::IsMountPoint(const Mount& parent, const Inode& inode) const {
+  if (!inode.HasFlag(kInodeMountPoint)) return false;
+  const sync::RcuReadSection section;
+  return FindChild(&parent, &inode) != nullptr;
+}
+
+std::vector<Mount*> MountTable::List() const {
+  return *mounts_.load(std::memory_order_acquire);
+}
+
+size_t MountTable::size() const {
+  const sync::RcuReadSection section;
+  return mounts_.load(std::memory_order_acquire)->size();
+}
+
+}  // namespace vfsd::vfs

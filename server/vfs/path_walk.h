@@ -1,0 +1,223 @@
+// The walk's algorithm, written once: components, ".", "..", mounts, symbolic
+// links, trailing slashes, in the order in which the kernel decides
+// (link_path_walk, walk_component, step_into, pick_link, complete_walk). The
+// Steps that it is given look up one name and hold the position.
+//
+// Steps must have:
+//   StepOutcome Start(const WalkRequest&, bool absolute);  // the first
+//   position const PathView& here() const; StepOutcome CheckHere(); // search
+//   permission on here() StepOutcome Child(std::string_view name);  //
+//   CheckHere, then the name's
+//       inode as the next position, mounts not crossed; here() unchanged
+//   const PathView& next() const;
+//   void TakeNext();                           // here() = next()
+//   StepOutcome CrossMounts();                 // next() into what covers it
+//   StepOutcome Up();                          // CheckHere, then next() = ".."
+//   StepOutcome JumpToRoot();                  // here() = root
+//   void KeepLink();                           // next() stays readable
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "server/vfs/permission.h"
+#include "server/vfs/vfs.h"
+#include "server/vfs/walk.h"
+
+namespace vfsd::vfs {
+
+// An answer, or "leave the fast walk", which no caller of the walk ever sees.
+class [[nodiscard]] StepOutcome {
+ public:
+  static constexpr StepOutcome Ok() { return StepOutcome(0); }
+  static constexpr StepOutcome Leave() { return StepOutcome(-1); }
+  constexpr StepOutcome(Errno error) : value_(static_cast<int32_t>(error)) {}
+
+  constexpr bool ok() const { return value_ == 0; }
+  constexpr bool leave() const { return value_ < 0; }
+  // REQUIRES: !leave().
+  constexpr Errno error() const { return static_cast<Errno>(value_); }
+
+ private:
+  explicit constexpr StepOutcome(int32_t value) : value_(value) {}
+  int32_t value_;
+};
+
+template <typename Steps>
+class PathWalk {
+ public:
+  PathWalk(const WalkRequest& request, Steps& steps)
+      : request_(request),
+        steps_(steps),
+        rest_(request.path),
+        flags_(request.flags) {}
+
+  // To what the path names: steps.here().
+  StepOutcome ToEnd() {
+    StepOutcome outcome = Begin();
+    if (!outcome.ok()) return outcome;
+    for (;;) {
+      outcome = ToLast();
+      if (!outcome.ok()) return outcome;
+      bool link = false;
+      outcome = StepLast(link);
+      if (!outcome.ok()) return outcome;
+      if (!link) return Complete();
+    }
+  }
+
+  // To the directory of the last component: steps.here(), and last().
+  StepOutcome ToParent() {
+    const StepOutcome outcome = Begin();
+    if (!outcome.ok()) return outcome;
+    return ToParentAgain();
+  }
+
+  // After ToParent and FollowLast: to the directory of the link's last
+  // component.
+  StepOutcome ToParentAgain() {
+    const StepOutcome outcome = ToLast();
+    if (!outcome.ok() || last_type_ == LastType::kRoot) return outcome;
+    return steps_.CheckHere();
+  }
+
+  // After ToParent: steps to the last component. `link` is set if that was a
+  // symbolic link to be followed, and rest of the walk is its target.
+  StepOutcome StepLast(bool& link) {
+    link = false;
+    if (last_type_ == LastType::kRoot) return StepOutcome::Ok();
+    if (last_trailing_slash_) {
+      if ((flags_ & kWalkCreate) != 0 && last_type_ == LastType::kName) {
+        return Errno::kEISDIR;
+      }
+      flags_ |= kWalkFollow | kWalkDirectory;
+    }
+    return Step(last_, last_type_, (flags_ & kWalkFollow) != 0, link);
+  }
+
+  // complete_walk(): what the end must be.
+  StepOutcome Complete() {
+    if ((flags_ & kWalkDirectory) != 0 && !steps_.here().inode->IsDirectory()) {
+      return Errno::kENOTDIR;
+    }
+    return StepOutcome::Ok();
+  }
+
+  LastType last_type() const { return last_type_; }
+  std::string_view last() const { return last_; }
+  bool last_trailing_slash() const { return last_trailing_slash_; }
+
+ private:
+  StepOutcome Begin() {
+    const bool absolute = !rest_.empty() && rest_.front() == '/';
+    const StepOutcome outcome = steps_.Start(request_, absolute);
+    if (!outcome.ok()) return outcome;
+    if (!rest_.empty() && !steps_.here().inode->IsDirectory())
+      return Errno::kENOTDIR;
+    return outcome;
+  }
+
+  static std::string_view SkipSlashes(std::string_view path) {
+    size_t skip = 0;
+    while (skip < path.size() && path[skip] == '/') ++skip;
+    return path.substr(skip);
+  }
+
+  // link_path_walk(): everything but the last component.
+  StepOutcome ToLast() {
+    rest_ = SkipSlashes(rest_);
+    last_type_ = LastType::kRoot;
+    last_trailing_slash_ = false;
+    if (rest_.empty()) return StepOutcome::Ok();
+    for (;;) {
+      const size_t slash = rest_.find('/');
+      const std::string_view name = rest_.substr(0, slash);
+      rest_ = slash == std::string_view::npos
+                  ? std::string_view()
+                  : SkipSlashes(rest_.substr(slash));
+      const LastType type = TypeOf(name);
+      bool follow = true;
+      if (rest_.empty()) {
+        if (depth_ == 0) {
+          last_ = name;
+          last_type_ = type;
+          last_trailing_slash_ = slash != std::string_view::npos;
+          return StepOutcome::Ok();
+        }
+        // The last component of a link in the middle: go on behind the link.
+        rest_ = stack_[--depth_];
+      }
+      bool link = false;
+      const std::string_view behind = rest_;
+      const StepOutcome outcome = Step(name, type, follow, link);
+      if (!outcome.ok()) return outcome;
+      if (link) {
+        // rest_ is the link's target now.
+        stack_[depth_++] = behind;
+        continue;
+      }
+      if (!steps_.here().inode->IsDirectory()) return Errno::kENOTDIR;
+    }
+  }
+
+  static LastType TypeOf(std::string_view name) {
+    if (name == ".") return LastType::kDot;
+    if (name == "..") return LastType::kDotDot;
+    return LastType::kName;
+  }
+
+  // walk_component(). If `link` is set, rest_ is the target to go on with.
+  StepOutcome Step(std::string_view name, LastType type, bool follow,
+                   bool& link) {
+    if (type == LastType::kDot) return steps_.CheckHere();
+    StepOutcome outcome =
+        type == LastType::kDotDot ? steps_.Up() : steps_.Child(name);
+    if (!outcome.ok()) return outcome;
+    if (steps_.next().inode->HasFlag(kInodeMountPoint)) {
+      outcome = steps_.CrossMounts();
+      if (!outcome.ok()) return outcome;
+    }
+    if (follow && steps_.next().inode->IsSymlink()) return FollowLink(link);
+    steps_.TakeNext();
+    return outcome;
+  }
+
+  // pick_link().
+  StepOutcome FollowLink(bool& link) {
+    if (++links_ > linux_abi::kMaxSymlinks) return Errno::kELOOP;
+    Inode& inode = *steps_.next().inode;
+    const Errno error =
+        CheckFollowLink(request_.vfs.options(), request_.credentials,
+                        *steps_.here().inode, inode);
+    if (error != Errno::kOk) return error;
+    if (!steps_.next().mount->read_only()) inode.TouchAccessTime();
+    const std::string_view target = inode.symlink_target();
+    steps_.KeepLink();
+    if (target.front() == '/') {
+      const StepOutcome outcome = steps_.JumpToRoot();
+      if (!outcome.ok()) return outcome;
+      const std::string_view below = SkipSlashes(target);
+      if (below.empty()) return outcome;  // "/": arrived
+      rest_ = below;
+    } else {
+      rest_ = target;
+    }
+    link = true;
+    return StepOutcome::Ok();
+  }
+
+  const WalkRequest& request_;
+  Steps& steps_;
+  std::string_view rest_;
+  uint32_t flags_;
+  uint32_t links_ = 0;
+  uint32_t depth_ = 0;
+  // What is left to walk behind the links that we are in.
+  std::array<std::string_view, linux_abi::kMaxSymlinks> stack_;
+  std::string_view last_;
+  LastType last_type_ = LastType::kRoot;
+  bool last_trailing_slash_ = false;
+};
+
+}  // namespace vfsd::vfs

@@ -1,0 +1,31 @@
+#include "server/vfs/vfs.h"
+
+#include "server/sync/rcu.h"
+
+namespace vfsd::vfs {
+
+Vfs::Vfs(const VfsOptions& options, std::shared_ptr<FileSystem> top,
+         MountOptions top_options)
+    : fast_paths(options.fast_paths),
+      files(options.max_files, options.hooks),
+      options_(options),
+      top_(mounts.MountTop(std::move(top), top_options)) {}
+
+Vfs::~Vfs() {
+  // What was closed or removed last must not outlive the tables it refers to.
+  FileAccounting::DrainDeferred();
+  sync::RcuBarrier();
+}
+
+PinnedPath Vfs::Root() {
+  const sync::RcuReadSection section;
+  PathView root{top_, top_->root()};
+  while (root.inode->HasFlag(kInodeMountPoint)) {
+    Mount* const child = mounts.FindChild(root.mount, root.inode);
+    if (child == nullptr) break;
+    root = {child, child->root()};
+  }
+  return PinnedPath::TryShare(root);
+}
+
+}  // namespace vfsd::vfs
