@@ -8,8 +8,11 @@
 #ifndef CLIENT_LOAD_METRICS_ENDPOINT_H_
 #define CLIENT_LOAD_METRICS_ENDPOINT_H_
 
+#include <prometheus/client_metric.h>
 #include <prometheus/collectable.h>
 #include <prometheus/exposer.h>
+#include <prometheus/metric_family.h>
+#include <prometheus/metric_type.h>
 
 #include <expected>
 #include <memory>
