@@ -1,0 +1,101 @@
+#!/usr/bin/python3
+"""A real Prometheus scrapes a real vfsd and a real vfsload, and knows the
+operations a second of both."""
+
+import subprocess
+import unittest
+
+import harness
+import prometheus
+
+
+def promtool(*arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["promtool", *arguments], input=stdin, capture_output=True, text=True, check=False)
+
+
+class PrometheusScrape(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = cls.enterClassContext(harness.Server("--import", str(harness.PROTO)))
+        cls.load_metrics = f"127.0.0.1:{harness.free_port()}"
+        # Ended by SIGTERM, when the tests are through.
+        cls.load = cls.enterClassContext(
+            harness.Process(
+                [
+                    harness.program("vfsload"),
+                    "run",
+                    f"--target={cls.server.target}",
+                    f"--server-metrics={cls.server.metrics}",
+                    f"--metrics={cls.load_metrics}",
+                    "--scenario=build",
+                    "--warmup=0s",
+                    "--duration=10m",
+                    "--inflight=4",
+                ],
+                expected_status=None,
+            )
+        )
+        cls.prometheus = cls.enterClassContext(
+            prometheus.Prometheus({"vfsd": cls.server.metrics, "vfsload": cls.load_metrics})
+        )
+
+    def wait_for(self, expression, accept=bool):
+        def probe():
+            if not self.load.running():
+                raise harness.Failure(f"vfsload ended\n{self.load.log()}")
+            series = prometheus.query(self.prometheus.base, expression)
+            return series if accept(series) else None
+
+        return harness.wait_until(expression, probe)
+
+    def test_has_the_rates_of_both_sides(self):
+        for name in ("vfs_ops_total", "vfsload_ops_total"):
+            series = self.wait_for(
+                f'sum by (op) (rate({name}{{result="ok"}}[5s])) > 0',
+                lambda series: any(labels["op"] == "open" for labels, _ in series),
+            )
+            self.assertTrue(all(value > 0 for _, value in series))
+        # The build mix asks for files that are not there; both sides count it.
+        for name in ("vfs_ops_total", "vfsload_ops_total"):
+            self.wait_for(f'rate({name}{{op="open",result="ENOENT"}}[5s]) > 0')
+
+    def test_scrapes_without_a_complaint(self):
+        self.wait_for("count(up == 1)", lambda series: bool(series) and series[0][1] == 2)
+        self.assertFalse(prometheus.query(self.prometheus.base, "up == 0"))
+        self.assertNotIn("level=error", self.prometheus.log())
+        self.assertNotIn("level=warn", self.prometheus.log())
+
+    def test_the_pages_pass_promtool(self):
+        for address in (self.server.metrics, self.load_metrics):
+            harness.wait_until(f"{address}'s page", lambda: self.load.running() and self.page(address))
+            checked = promtool("check", "metrics", stdin=self.page(address))
+            self.assertEqual((checked.returncode, checked.stdout + checked.stderr), (0, ""), address)
+
+    def page(self, address):
+        try:
+            return harness.get(f"http://{address}/metrics")
+        except OSError:
+            return None
+
+    def test_no_label_holds_a_path_a_handle_or_a_session(self):
+        allowed = {
+            "op", "result", "type", "fast_path", "le", "grpc_type", "grpc_service", "grpc_method", "grpc_code",
+            "phase", "run_id", "scenario", "mode", "version", "revision", "compiler", "grpc_version",
+        }  # fmt: skip
+        for address in (self.server.metrics, self.load_metrics):
+            text = harness.wait_until(f"{address}'s page", lambda: self.page(address))
+            for name, series in harness.Metrics(text).series():
+                if name.endswith("_config_info"):
+                    continue
+                for labels in series:
+                    self.assertLessEqual(set(labels), allowed, name)
+                    for value in labels.values():
+                        self.assertNotIn("/", value, (name, labels))
+
+    def test_the_shipped_configuration_is_valid(self):
+        checked = promtool("check", "config", str(prometheus.SHIPPED_CONFIG))
+        self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

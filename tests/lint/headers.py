@@ -1,0 +1,53 @@
+#!/usr/bin/python3
+"""Holds the shape of headers: an opening comment, a guard, one noun a file."""
+
+import pathlib
+import re
+
+import lint
+
+_VAGUE = {"util", "utils", "helper", "helpers", "misc", "common", "manager", "stuff", "types"}
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+
+
+def _finding(stem: str, text: str) -> str | None:
+    lines = text.splitlines()
+    if not lines or not lines[0].startswith("// "):
+        return "does not open with a comment that says what it is for"
+    if not re.search(r"^#pragma once$", text, re.MULTILINE) and not re.search(
+        r"^#ifndef (\w+)\n#define \1$", text, re.MULTILINE
+    ):
+        return "has no #pragma once"
+    if re.search(r"^\s*using namespace\b", text, re.MULTILINE):
+        return "opens a namespace for everyone who includes it"
+    if set(stem.split("_")) & _VAGUE:
+        return f"'{stem}' names no noun"
+    # errno.h declares an Errno, path_walk.h a PathWalk or WalkPath.
+    code = _COMMENT.sub("", text).lower().replace("_", "")
+    words = stem.lower().split("_")
+    if not any("".join(order) in code for order in (words, words[1:] + words[:1])):
+        return f"declares nothing that its name, {stem}, says"
+    return None
+
+
+def check(root: pathlib.Path) -> list[str]:
+    findings = []
+    for path in lint.files(root, (".h",)):
+        finding = _finding(path.stem, lint.text_of(path) or "")
+        if finding:
+            findings.append(f"{path.relative_to(root).as_posix()}:1: {finding}")
+    return findings
+
+
+SAMPLES = [
+    lint.Sample({"path_walk.h": "// Walks paths.\n#pragma once\nclass PathWalk;\n"}, None),
+    lint.Sample({"path_walk.h": "// Walks paths.\n#pragma once\nvoid WalkPath();\n"}, None),
+    lint.Sample({"walk.h": "#pragma once\nclass Walk;\n"}, "does not open"),
+    lint.Sample({"walk.h": "// Walks.\nclass Walk;\n"}, "#pragma once"),
+    lint.Sample({"walk.h": "// Walks.\n#pragma once\nusing namespace std;\nclass Walk;\n"}, "namespace"),
+    lint.Sample({"path_utils.h": "// Paths.\n#pragma once\nclass PathUtils;\n"}, "names no noun"),
+    lint.Sample({"walk.h": "// Walk.\n#pragma once\nclass Inode;  // no walk\n"}, "declares nothing"),
+]
+
+if __name__ == "__main__":
+    lint.run(check, SAMPLES, "One noun a file, and its header says what it is for.")
