@@ -276,6 +276,7 @@ class BatchLane final : public Lane {
     // What has no answer will have none.
     lane_.recorder.CountReceived(in_flight_.size());
     if (!status_.ok()) {
+      lane_.recorder.CountFailed(status_.error_code());
       lane_.state.Fail(vfsclient::Error::FromStatus(status_));
     } else if (!in_flight_.empty() || !done_) {
       lane_.state.Fail(vfsclient::Error::Transport(

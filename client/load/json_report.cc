@@ -31,13 +31,10 @@ ordered_json ResultsJson(const Totals& totals) {
 
 ordered_json FailuresJson(const Totals& totals) {
   ordered_json json = ordered_json::object();
-  for (const auto& codes : totals.handled) {
-    for (size_t code = 1; code < kCodes; ++code) {
-      if (codes[code] == 0) continue;
-      const std::string name =
-          vfsclient::StatusCodeName(static_cast<grpc::StatusCode>(code));
-      json[name] = json.value(name, uint64_t{0}) + codes[code];
-    }
+  for (size_t code = 1; code < kCodes; ++code) {
+    if (totals.failed[code] == 0) continue;
+    json[vfsclient::StatusCodeName(static_cast<grpc::StatusCode>(code))] =
+        totals.failed[code];
   }
   return json;
 }

@@ -32,6 +32,14 @@ PhaseFailure FailureOf(std::string_view doing, const Error& error) {
   return {fmt::format("{}: {}", doing, error.Text()), IsUnreachable(error)};
 }
 
+// What a measurement is the difference of.
+struct Reading {
+  std::optional<double> server_cpu_seconds;
+  double client_cpu_seconds = 0;
+  Totals totals;
+  Clock::time_point at;
+};
+
 // The parts of a running phase, torn down in reverse order.
 class Phase {
  public:
@@ -51,7 +59,8 @@ class Phase {
   // Waits, with the live line and an eye on the server's silence, until `end`,
   // or until no worker runs.
   void Watch(std::optional<Clock::time_point> end, bool until_done);
-  void Measure(PhaseResult* result);
+  Reading Read() const;
+  void Measure(const Reading& from, PhaseResult* result);
   std::optional<double> ServerCpu() const;
   void CloseConnections(PhaseResult* result);
 
@@ -174,17 +183,25 @@ PhaseResult Phase::Run() {
     });
   }
 
-  start_ = last_tick_ = last_progress_ = Clock::now();
-  last_totals_ = before;
-  last_answers_ = 0;
   const bool warm = options_.warmup.count() > 0;
   if (!warm) environment_.status.SetStage(Stage::kMeasure);
+  // Without a warm-up everything counts from the first call on.
+  Reading from;
+  if (!warm) from = Read();
+  start_ = last_tick_ = last_progress_ = from.at = Clock::now();
+  last_totals_ = before;
+  last_answers_ = 0;
   start.arrive_and_wait();
   if (warm) {
     Watch(start_ + options_.warmup, /*until_done=*/false);
     environment_.status.SetStage(Stage::kMeasure);
   }
-  Measure(&result);
+  // Interrupted or broken before it began: nothing was measured.
+  const bool begun = !warm || !(state_.stop() || Interrupted());
+  if (begun) {
+    if (warm) from = Read();
+    Measure(from, &result);
+  }
 
   environment_.status.SetStage(Stage::kCooldown);
   state_.Stop();
@@ -202,31 +219,31 @@ PhaseResult Phase::Run() {
   return result;
 }
 
-void Phase::Measure(PhaseResult* result) {
-  // Interrupted or broken before it began: nothing was measured.
-  if (state_.stop() || (Interrupted() && !options_.count)) return;
-  const std::optional<double> server_before = ServerCpu();
-  const Totals before = environment_.status.Read();
-  const double cpu_before = ProcessCpuSeconds();
-  const auto from = options_.warmup.count() > 0 ? Clock::now() : start_;
+Reading Phase::Read() const {
+  // The slow one first: the rest is of one moment.
+  Reading reading;
+  reading.server_cpu_seconds = ServerCpu();
+  reading.totals = environment_.status.Read();
+  reading.client_cpu_seconds = ProcessCpuSeconds();
+  reading.at = Clock::now();
+  return reading;
+}
 
+void Phase::Measure(const Reading& from, PhaseResult* result) {
   if (options_.count) {
     Watch(std::nullopt, /*until_done=*/true);
   } else if (options_.duration.count() > 0) {
-    Watch(from + options_.duration, /*until_done=*/false);
+    Watch(from.at + options_.duration, /*until_done=*/false);
   } else {
     Watch(std::nullopt, /*until_done=*/false);
   }
-
-  const auto to = Clock::now();
-  const double cpu_after = ProcessCpuSeconds();
+  result->measured = Clock::now() - from.at;
   result->totals = environment_.status.Read();
-  const std::optional<double> server_after = ServerCpu();
-  result->totals.Subtract(before);
-  result->measured = to - from;
-  result->client_cpu_seconds = cpu_after - cpu_before;
-  if (server_before && server_after) {
-    result->server_cpu_seconds = *server_after - *server_before;
+  result->totals.Subtract(from.totals);
+  result->client_cpu_seconds = ProcessCpuSeconds() - from.client_cpu_seconds;
+  const std::optional<double> server = ServerCpu();
+  if (server && from.server_cpu_seconds) {
+    result->server_cpu_seconds = *server - *from.server_cpu_seconds;
   }
 }
 

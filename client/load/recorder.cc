@@ -16,6 +16,7 @@ void Totals::Subtract(const Totals& earlier) {
     latency[i].Subtract(earlier.latency[i]);
     latency_sum_ns[i] -= earlier.latency_sum_ns[i];
   }
+  for (size_t k = 0; k < kCodes; ++k) failed[k] -= earlier.failed[k];
   messages_sent -= earlier.messages_sent;
   messages_received -= earlier.messages_received;
 }
@@ -31,14 +32,6 @@ uint64_t Totals::Operations() const {
 uint64_t Totals::Operations(Operation operation) const {
   const auto& row = results[Index(operation)];
   return std::accumulate(row.begin(), row.end(), uint64_t{0});
-}
-
-uint64_t Totals::FailedCalls() const {
-  uint64_t sum = 0;
-  for (const auto& codes : handled) {
-    sum += std::accumulate(codes.begin() + 1, codes.end(), uint64_t{0});
-  }
-  return sum;
 }
 
 uint64_t Totals::InFlight() const {
@@ -74,6 +67,7 @@ void Recorder::AddTo(Totals* sum) const {
     // Most methods are not used by a run; their buckets need no reading.
     if (sum_ns != 0) latency_[i].AddTo(&sum->latency[i]);
   }
+  for (size_t k = 0; k < kCodes; ++k) sum->failed[k] += failed_[k].Read();
   // Received first: what is sent in between must not make the difference
   // negative.
   sum->messages_received += received_.Read();

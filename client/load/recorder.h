@@ -47,6 +47,8 @@ struct Totals {
   uint64_t wrong = 0;
   std::array<uint64_t, kMethods> started{};
   std::array<std::array<uint64_t, kCodes>, kMethods> handled{};
+  // Calls that ended without an answer of the file system, by code.
+  std::array<uint64_t, kCodes> failed{};
   uint64_t messages_sent = 0;
   uint64_t messages_received = 0;
   // Service time: of unary calls by method, of the messages of batch streams.
@@ -58,8 +60,6 @@ struct Totals {
 
   uint64_t Operations() const;
   uint64_t Operations(Operation operation) const;
-  // Calls that ended with a code other than OK.
-  uint64_t FailedCalls() const;
   // Unary calls and messages that have no answer yet. Meaningless in a
   // difference.
   uint64_t InFlight() const;
@@ -82,9 +82,10 @@ class alignas(64) Recorder {
   void CountWrong(uint64_t n = 1) { wrong_.Add(n); }
   void CountStarted(Method method) { started_[method].Add(1); }
   void CountHandled(Method method, int code) {
-    const auto index = static_cast<size_t>(code);
-    handled_[method][index < kCodes ? index : 2 /* UNKNOWN */].Add(1);
+    handled_[method][CodeIndex(code)].Add(1);
   }
+  // In addition to CountHandled.
+  void CountFailed(int code) { failed_[CodeIndex(code)].Add(1); }
   void CountSent() { sent_.Add(1); }
   void CountReceived(uint64_t n = 1) { received_.Add(n); }
   void RecordLatency(Method method, std::chrono::nanoseconds latency) {
@@ -96,10 +97,17 @@ class alignas(64) Recorder {
   void AddTo(Totals* sum) const;
 
  private:
+  // A code that gRPC does not define counts as UNKNOWN.
+  static constexpr size_t CodeIndex(int code) {
+    const auto index = static_cast<size_t>(code);
+    return index < kCodes ? index : 2;
+  }
+
   std::array<std::array<SingleWriterCounter, kResults>, kOperations> results_;
   SingleWriterCounter wrong_;
   std::array<SingleWriterCounter, kMethods> started_;
   std::array<std::array<SingleWriterCounter, kCodes>, kMethods> handled_;
+  std::array<SingleWriterCounter, kCodes> failed_;
   SingleWriterCounter sent_;
   SingleWriterCounter received_;
   // 16 KB a method.

@@ -45,7 +45,9 @@ template <class Enter>
 bool ForEachMessage(CodedInputStream* in, uint32_t wanted, Enter enter) {
   return ForEach(in, wanted, [&] {
     int length = 0;
-    if (!in->ReadVarintSizeAsInt(&length)) return false;
+    if (!in->ReadVarintSizeAsInt(&length) || length > in->BytesUntilLimit()) {
+      return false;
+    }
     const CodedInputStream::Limit limit = in->PushLimit(length);
     if (!enter()) return false;
     in->PopLimit(limit);
@@ -59,6 +61,7 @@ void ReplyTemplate::Learn(std::string_view reply) {
   handles_.clear();
   CodedInputStream in(reinterpret_cast<const uint8_t*>(reply.data()),
                       static_cast<int>(reply.size()));
+  in.PushLimit(static_cast<int>(reply.size()));
   learnt_ = ForEachMessage(&in, kResultsTag, [&] {
     return ForEachMessage(&in, kOpenTag, [&] {
       return ForEach(&in, kHandleTag, [&] {

@@ -127,8 +127,7 @@ std::string ErrorsText(const Totals& totals) {
   std::string text;
   AddErrors(sums, &text);
   for (size_t code = 1; code < kCodes; ++code) {
-    uint64_t count = 0;
-    for (const auto& codes : totals.handled) count += codes[code];
+    const uint64_t count = totals.failed[code];
     if (count == 0) continue;
     if (!text.empty()) text += ", ";
     text += fmt::format(

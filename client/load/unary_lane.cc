@@ -67,13 +67,13 @@ class Slot final : public CompletionTag {
     }
     lane_.recorder.CountHandled(method, status_.error_code());
     if (status_.ok()) {
-      lane_.recorder.RecordLatency(method, latency);
       grpc::Slice holder;
       Take(step, lane_.check.CheckUnary(step, Flatten(reply_, &holder)));
     } else if (!TakeStatus(step)) {
       idle_ = true;
       return;
     }
+    lane_.recorder.RecordLatency(method, latency);
     Advance();
   }
 
@@ -113,6 +113,7 @@ class Slot final : public CompletionTag {
   bool TakeStatus(const Step& step) {
     const auto error = vfsclient::Error::FromStatus(status_);
     if (error.kind() != vfsclient::Error::Kind::kErrno) {
+      lane_.recorder.CountFailed(status_.error_code());
       lane_.state.Fail(error);
       return false;
     }
