@@ -36,7 +36,8 @@ class RecentAnswers {
  private:
   absl::Mutex mu_;
   // No value: its first try is under way.
-  absl::flat_hash_map<uint64_t, std::optional<Answer>> answers_ ABSL_GUARDED_BY(mu_);
+  absl::flat_hash_map<uint64_t, std::optional<Answer>> answers_
+      ABSL_GUARDED_BY(mu_);
   std::deque<uint64_t> order_ ABSL_GUARDED_BY(mu_);
 };
 
