@@ -22,10 +22,10 @@ def _finding(stem: str, text: str) -> str | None:
         return "opens a namespace for everyone who includes it"
     if set(stem.split("_")) & _VAGUE:
         return f"'{stem}' names no noun"
-    # errno.h declares an Errno, path_walk.h a PathWalk or WalkPath.
-    code = _COMMENT.sub("", text).lower().replace("_", "")
-    words = stem.lower().split("_")
-    if not any("".join(order) in code for order in (words, words[1:] + words[:1])):
+    # Each word of errno.h, path_walk.h or directory_reader.h has its root in a
+    # name that the header declares: Errno, WalkPath, ReadDirectory.
+    code = _COMMENT.sub("", text).lower()
+    if not all(word[:4] in code for word in stem.lower().split("_")):
         return f"declares nothing that its name, {stem}, says"
     return None
 
