@@ -1,0 +1,44 @@
+#include "server/fs/mem/mem_file_system.h"
+
+#include <utility>
+
+#include "server/vfs/inode.h"
+#include "server/vfs/linux_abi.h"
+#include "server/vfs/synthetic_file.h"
+
+namespace vfsd::mem {
+namespace {
+
+constexpr vfs::FileSystemTraits kTraits = {
+    .type_name = "mem",
+    .block_size = 4096,
+    .attributes_mask = vfs::linux_abi::kStatxAttrImmutable |
+                       vfs::linux_abi::kStatxAttrAppend |
+                       vfs::linux_abi::kStatxAttrNodump,
+    .has_birth_time = true,
+    .directory_size_base = 40,
+    .directory_size_per_entry = 20,
+    .namespace_mutable = true,
+};
+
+}  // namespace
+
+MemFileSystem::MemFileSystem(const RootOptions& root)
+    : vfs::FileSystem(kTraits) {
+  const Timestamp now = Timestamp::Now();
+  vfs::Inode::Init init;
+  init.mode =
+      vfs::linux_abi::kSIfdir | (root.mode & vfs::linux_abi::kPermissionBits);
+  init.uid = root.uid;
+  init.gid = root.gid;
+  init.ino = NextInodeNumber();
+  init.nlink = 2;
+  init.size = kTraits.directory_size_base;
+  init.atime = root.atime.value_or(now);
+  init.mtime = root.mtime.value_or(now);
+  init.ctime = root.ctime.value_or(now);
+  init.btime = root.btime.value_or(now);
+  SetRoot(vfs::PinnedInode::Adopt(new vfs::Inode(std::move(init))));
+}
+
+}  // namespace vfsd::mem
