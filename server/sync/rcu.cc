@@ -43,11 +43,14 @@ ShardedCounter& RetiredCount() {
 
 void ReclaimBatch(rcu_head* head) {
   std::unique_ptr<RetiredBatch> batch(static_cast<RetiredBatch*>(head));
+  // This is liburcu's thread, which is a reader.
+  internal::rcu_registered = true;
 #ifdef VFSD_TSAN
   __tsan_acquire(&tsan_grace_period);
   __tsan_acquire(batch.get());
 #endif
-  for (size_t i = 0; i < batch->size; ++i) batch->objects[i].reclaim(batch->objects[i].object);
+  for (size_t i = 0; i < batch->size; ++i)
+    batch->objects[i].reclaim(batch->objects[i].object);
   RetiredCount().Add(-static_cast<int64_t>(batch->size));
 }
 
@@ -69,8 +72,8 @@ class FillingBatch {
     if (batch->size == RetiredBatch::kCapacity) {
       Submit(batch);
     } else {
-      // release: pairs with the acquire of whoever takes it out next. Nobody but
-      // the owner puts a batch in, so the place is empty.
+      // release: pairs with the acquire of whoever takes it out next. Nobody
+      // but the owner puts a batch in, so the place is empty.
       batch_.store(batch, std::memory_order_release);
     }
   }
@@ -107,7 +110,8 @@ class Flusher {
   void Delist(FillingBatch* batch) {
     batch->Flush();
     absl::MutexLock lock(&mu_);
-    std::erase_if(batches_, [batch](const auto& other) { return other.get() == batch; });
+    std::erase_if(batches_,
+                  [batch](const auto& other) { return other.get() == batch; });
   }
 
   bool FlushAll() {
@@ -137,21 +141,27 @@ class Flusher {
 // A thread's part in RCU: registration for reading, and its filling batch.
 class RcuThread {
  public:
-  RcuThread() {
+  // liburcu's own reclaiming thread is registered by liburcu.
+  RcuThread() : registered_here_(!internal::rcu_registered) {
+    if (!registered_here_) return;
     urcu_memb_register_thread();
     internal::rcu_registered = true;
   }
   ~RcuThread() {
     if (filling_ != nullptr) Flusher::Get().Delist(filling_);
+    if (!registered_here_) return;
     internal::rcu_registered = false;
     urcu_memb_unregister_thread();
   }
+  RcuThread(const RcuThread&) = delete;
+  RcuThread& operator=(const RcuThread&) = delete;
   FillingBatch& filling() {
     if (filling_ == nullptr) filling_ = Flusher::Get().Enlist();
     return *filling_;
   }
 
  private:
+  const bool registered_here_;
   FillingBatch* filling_ = nullptr;
 };
 
@@ -174,7 +184,9 @@ void TsanReadUnlock() { __tsan_release(&tsan_grace_period); }
 
 }  // namespace internal
 
-bool InRcuReadSection() { return internal::rcu_registered && _urcu_memb_read_ongoing() != 0; }
+bool InRcuReadSection() {
+  return internal::rcu_registered && _urcu_memb_read_ongoing() != 0;
+}
 
 void RcuRetire(void* object, void (*reclaim)(void*)) {
   RetiredCount().Add(1);
@@ -198,6 +210,8 @@ void RcuBarrier() {
   urcu_memb_barrier();
 }
 
-size_t RcuRetiredObjects() { return static_cast<size_t>(std::max<int64_t>(RetiredCount().Sum(), 0)); }
+size_t RcuRetiredObjects() {
+  return static_cast<size_t>(std::max<int64_t>(RetiredCount().Sum(), 0));
+}
 
 }  // namespace vfsd::sync

@@ -47,7 +47,8 @@ void TsanReadUnlock();
 class [[nodiscard]] RcuReadSection {
  public:
   RcuReadSection() {
-    if (!internal::rcu_registered) [[unlikely]] internal::RegisterRcuThread();
+    if (!internal::rcu_registered) [[unlikely]]
+      internal::RegisterRcuThread();
     _urcu_memb_read_lock();
   }
   ~RcuReadSection() {

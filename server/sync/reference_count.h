@@ -16,7 +16,8 @@ class ReferenceCount {
   // Needs a reference held by the caller, or a lock that keeps the object.
   void Get() {
     // relaxed: the caller's own reference keeps the object; nothing to order.
-    [[maybe_unused]] const uint32_t before = count_.fetch_add(1, std::memory_order_relaxed);
+    [[maybe_unused]] const uint32_t before =
+        count_.fetch_add(1, std::memory_order_relaxed);
     assert(before != 0);
   }
 
@@ -25,7 +26,8 @@ class ReferenceCount {
     uint32_t count = count_.load(std::memory_order_relaxed);
     while (count != 0) {
       // acquire: what the last holder did before is seen by the new one.
-      if (count_.compare_exchange_weak(count, count + 1, std::memory_order_acquire,
+      if (count_.compare_exchange_weak(count, count + 1,
+                                       std::memory_order_acquire,
                                        std::memory_order_relaxed)) {
         return true;
       }
@@ -47,8 +49,8 @@ class ReferenceCount {
   // The never-published object's safety belt: 1 to 0, or false and unchanged.
   [[nodiscard]] bool PutIfOnly() {
     uint32_t expected = 1;
-    return count_.compare_exchange_strong(expected, 0, std::memory_order_acq_rel,
-                                          std::memory_order_relaxed);
+    return count_.compare_exchange_strong(
+        expected, 0, std::memory_order_acq_rel, std::memory_order_relaxed);
   }
 
  private:
