@@ -30,10 +30,10 @@ inline constexpr uint32_t kOSyncBit = 04000000;
 inline constexpr uint32_t kOPath = 010000000;
 inline constexpr uint32_t kOTmpfileBit = 020000000;
 // Everything that openat(2) knows; other bits are dropped.
-inline constexpr uint32_t kOValid = kOAccMode | kOCreat | kOExcl | kONoctty | kOTrunc | kOAppend |
-                                    kONonblock | kODsync | kFasync | kODirect | kOLargefile |
-                                    kODirectory | kONofollow | kONoatime | kOCloexec | kOSyncBit |
-                                    kOPath | kOTmpfileBit;
+inline constexpr uint32_t kOValid =
+    kOAccMode | kOCreat | kOExcl | kONoctty | kOTrunc | kOAppend | kONonblock |
+    kODsync | kFasync | kODirect | kOLargefile | kODirectory | kONofollow |
+    kONoatime | kOCloexec | kOSyncBit | kOPath | kOTmpfileBit;
 
 // The *at calls.
 inline constexpr uint32_t kAtSymlinkNofollow = 0x100;
@@ -103,20 +103,35 @@ inline constexpr uint32_t kPathMax = 4096;  // with the terminating NUL
 inline constexpr uint32_t kMaxSymlinks = 40;
 inline constexpr uint32_t kNgroupsMax = 65536;
 
-inline constexpr bool IsDirectory(uint32_t mode) { return (mode & kSIfmt) == kSIfdir; }
-inline constexpr bool IsRegular(uint32_t mode) { return (mode & kSIfmt) == kSIfreg; }
-inline constexpr bool IsSymlink(uint32_t mode) { return (mode & kSIfmt) == kSIflnk; }
+inline constexpr bool IsDirectory(uint32_t mode) {
+  return (mode & kSIfmt) == kSIfdir;
+}
+inline constexpr bool IsRegular(uint32_t mode) {
+  return (mode & kSIfmt) == kSIfreg;
+}
+inline constexpr bool IsSymlink(uint32_t mode) {
+  return (mode & kSIfmt) == kSIflnk;
+}
 inline constexpr bool IsDevice(uint32_t mode) {
   return (mode & kSIfmt) == kSIfchr || (mode & kSIfmt) == kSIfblk;
 }
-inline constexpr bool IsFifo(uint32_t mode) { return (mode & kSIfmt) == kSIfifo; }
-inline constexpr bool IsSocket(uint32_t mode) { return (mode & kSIfmt) == kSIfsock; }
+inline constexpr bool IsFifo(uint32_t mode) {
+  return (mode & kSIfmt) == kSIfifo;
+}
+inline constexpr bool IsSocket(uint32_t mode) {
+  return (mode & kSIfmt) == kSIfsock;
+}
 
 // A device number as the API tells it: major and minor in one word.
-inline constexpr uint64_t MakeDevice(uint32_t device_major, uint32_t device_minor) {
+inline constexpr uint64_t MakeDevice(uint32_t device_major,
+                                     uint32_t device_minor) {
   return uint64_t{device_major} << 32 | device_minor;
 }
-inline constexpr uint32_t DeviceMajor(uint64_t device) { return static_cast<uint32_t>(device >> 32); }
-inline constexpr uint32_t DeviceMinor(uint64_t device) { return static_cast<uint32_t>(device); }
+inline constexpr uint32_t DeviceMajor(uint64_t device) {
+  return static_cast<uint32_t>(device >> 32);
+}
+inline constexpr uint32_t DeviceMinor(uint64_t device) {
+  return static_cast<uint32_t>(device);
+}
 
 }  // namespace vfsd::vfs::linux_abi

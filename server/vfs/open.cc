@@ -3,9 +3,11 @@
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
+#include "server/vfs/attribute_change.h"
 #include "server/vfs/executor.h"
 #include "server/vfs/locked_steps.h"
 #include "server/vfs/namespace_link.h"
+#include "server/vfs/new_inode.h"
 #include "server/vfs/path_walk.h"
 #include "server/vfs/permission.h"
 #include "server/vfs/session.h"
@@ -60,35 +62,6 @@ struct FileOpener::OpenFlags {
     return result;
   }
 };
-
-NewInodeOwner InitOwner(const Credentials& credentials, uint32_t umask,
-                        const Inode& directory, uint32_t mode) {
-  NewInodeOwner owner{mode & ~(umask & 0777), credentials.uid(),
-                      credentials.gid()};
-  if ((directory.mode() & kSIsgid) == 0) return owner;
-  owner.gid = directory.gid();
-  if (linux_abi::IsDirectory(mode)) {
-    owner.mode |= kSIsgid;
-  } else if ((owner.mode & (kSIsgid | kSIxgrp)) == (kSIsgid | kSIxgrp) &&
-             !credentials.InGroup(owner.gid) && !credentials.IsPrivileged()) {
-    owner.mode &= ~kSIsgid;
-  }
-  return owner;
-}
-
-void TruncateToEmpty(const Credentials& credentials, Inode& inode) {
-  const Timestamp now = Timestamp::Now();
-  sync::SeqLockWriter writer(inode.attribute_lock);
-  inode.SetSize(0);
-  inode.ClearFlag(kInodeAllocated);
-  inode.SetModifyTime(now);
-  inode.SetChangeTime(now);
-  if (!credentials.IsPrivileged()) {
-    uint32_t permissions = inode.mode() & kPermissionBits & ~kSIsuid;
-    if ((permissions & kSIxgrp) != 0) permissions &= ~kSIsgid;
-    inode.SetPermissions(permissions);
-  }
-}
 
 Result<Handle> FileOpener::Run(const OpenOperation& operation) {
   const Result<OpenFlags> flags = OpenFlags::From(operation);
@@ -169,18 +142,10 @@ Errno FileOpener::OpenExistingOrCreate(const WalkRequest& request,
           if (error != Errno::kOk) return error;
           FileSystem& file_system = mount.file_system();
           if (!file_system.traits().namespace_mutable) return Errno::kEACCES;
-          const NewInodeOwner owner =
-              InitOwner(*caller_.credentials, caller_.session.umask(),
-                        directory, kSIfreg | flags.mode);
           const Timestamp now = Timestamp::Now();
-          Inode::Init init;
-          init.mode = owner.mode;
-          init.uid = owner.uid;
-          init.gid = owner.gid;
-          init.ino = file_system.NextInodeNumber();
-          init.atime = init.mtime = init.ctime = init.btime = now;
-          PinnedInode inode = PinnedInode::Adopt(
-              std::make_unique<Inode>(std::move(init)).release());
+          PinnedInode inode =
+              NewInode(file_system, directory, caller_,
+                       {.mode = kSIfreg | flags.mode, .now = now});
           created = PinnedInode::Share(*inode);
           AddName(file_system, directory, walk.last(), std::move(inode), now);
         }
@@ -229,18 +194,9 @@ Errno FileOpener::OpenTemporary(const WalkRequest& request,
   if (error != Errno::kOk) return error;
   FileSystem& file_system = mount.file_system();
   if (!file_system.traits().namespace_mutable) return Errno::kEOPNOTSUPP;
-  const NewInodeOwner owner =
-      InitOwner(*caller_.credentials, caller_.session.umask(),
-                directory->inode(), kSIfreg | flags.mode);
-  Inode::Init init;
-  init.mode = owner.mode;
-  init.uid = owner.uid;
-  init.gid = owner.gid;
-  init.ino = file_system.NextInodeNumber();
-  init.nlink = 0;
-  init.atime = init.mtime = init.ctime = init.btime = Timestamp::Now();
-  const PinnedInode inode =
-      PinnedInode::Adopt(std::make_unique<Inode>(std::move(init)).release());
+  const PinnedInode inode = NewInode(
+      file_system, directory->inode(), caller_,
+      {.mode = kSIfreg | flags.mode, .now = Timestamp::Now(), .named = false});
   if (!flags.exclusive()) inode->SetFlag(kInodeLinkable);
   PinnedPath path = PinnedPath::Share({&mount, inode.get()});
   return Finish(std::move(path), nullptr, flags, /*created=*/true, file);

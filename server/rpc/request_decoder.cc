@@ -1,0 +1,209 @@
+#include "server/rpc/request_decoder.h"
+
+#include "server/rpc/utf8.h"
+#include "server/rpc/wire_format.h"
+#include "vfs/v1/vfs.pb.h"
+
+namespace vfsd::rpc {
+namespace {
+
+namespace v1 = ::vfs::v1;
+
+// Takers of a field's value. A field of another wire type than declared is an
+// unknown field, which is skipped: hence `true`. False: malformed.
+template <WireType type, typename Value>
+bool TakeScalar(const WireField& field, Value& value) {
+  if (field.type == type) value = static_cast<Value>(field.value);
+  return true;
+}
+template <typename Value>
+bool TakeVarint(const WireField& field, Value& value) {
+  return TakeScalar<WireType::kVarint>(field, value);
+}
+bool TakeFixed64(const WireField& field, uint64_t& value) {
+  return TakeScalar<WireType::kFixed64>(field, value);
+}
+
+bool TakeText(const WireField& field, vfs::PathArgument& path) {
+  if (field.type != WireType::kLength) return true;
+  path = field.bytes;
+  return IsUtf8(field.bytes);
+}
+bool TakeBytes(const WireField& field, vfs::PathArgument& path) {
+  if (field.type == WireType::kLength) path = field.bytes;
+  return true;
+}
+
+// oneof { fixed64 handle; uint32 operation }: the last one counts.
+template <typename Handle>
+bool TakeHandle(const WireField& field, Handle& handle, OperationReference& reference) {
+  if (field.type != WireType::kFixed64) return true;
+  handle = field.value;
+  reference.reset();
+  return true;
+}
+template <typename Handle>
+bool TakeReference(const WireField& field, Handle& handle, OperationReference& reference) {
+  if (field.type != WireType::kVarint) return true;
+  handle = {};
+  reference = static_cast<uint32_t>(field.value);
+  return true;
+}
+
+}  // namespace
+
+bool RequestDecoder::Decode(std::string_view message, ClaimedCredentials& credentials) {
+  using Numbers = v1::Credentials;
+  WireReader reader(message);
+  for (WireField field; reader.Next(field);) {
+    switch (field.number) {
+      case Numbers::kUidFieldNumber:
+        TakeVarint(field, credentials.uid);
+        break;
+      case Numbers::kGidFieldNumber:
+        TakeVarint(field, credentials.gid);
+        break;
+      case Numbers::kGroupsFieldNumber: {
+        if (field.type == WireType::kVarint) {
+          credentials.groups.push_back(static_cast<uint32_t>(field.value));
+        } else if (field.type == WireType::kLength) {
+          WireReader packed(field.bytes);
+          for (uint64_t group; packed.NextVarint(group);) {
+            credentials.groups.push_back(static_cast<uint32_t>(group));
+          }
+          if (packed.malformed()) return false;
+        }
+        break;
+      }
+      default:
+        break;
+    }
+  }
+  return !reader.malformed();
+}
+
+bool RequestDecoder::DecodeCredentials(const WireField& field, int32_t& index) {
+  if (field.type != WireType::kLength) return true;
+  if (index < 0) {
+    index = static_cast<int32_t>(credentials_.size());
+    credentials_.emplace_back();
+  }
+  return Decode(field.bytes, credentials_[static_cast<size_t>(index)]);
+}
+
+// Fields of one name mean the same in all requests that have them.
+template <typename Operation>
+bool RequestDecoder::DecodeField(const WireField& field, OperationRequest<Operation>& request) {
+  using Numbers = typename OperationApi<Operation>::Request;
+  Operation& operation = request.operation;
+#define VFSD_FIELD(NAME, TAKE)                                                      \
+  if constexpr (requires { Numbers::k##NAME##FieldNumber; }) {                      \
+    if (field.number == static_cast<uint32_t>(Numbers::k##NAME##FieldNumber)) return TAKE; \
+  }
+  VFSD_FIELD(Session, TakeFixed64(field, request.session))
+  VFSD_FIELD(DirHandle, TakeHandle(field, operation.dir, request.reference))
+  VFSD_FIELD(DirOperation, TakeReference(field, operation.dir, request.reference))
+  VFSD_FIELD(Path, TakeText(field, operation.path))
+  VFSD_FIELD(RawPath, TakeBytes(field, operation.path))
+  VFSD_FIELD(Handle, TakeHandle(field, operation.handle, request.reference))
+  VFSD_FIELD(HandleOperation, TakeReference(field, operation.handle, request.reference))
+  VFSD_FIELD(OldDirHandle, TakeHandle(field, operation.old_dir, request.reference))
+  VFSD_FIELD(OldDirOperation, TakeReference(field, operation.old_dir, request.reference))
+  VFSD_FIELD(OldPath, TakeText(field, operation.old_path))
+  VFSD_FIELD(RawOldPath, TakeBytes(field, operation.old_path))
+  VFSD_FIELD(NewDirHandle, TakeHandle(field, operation.new_dir, request.new_reference))
+  VFSD_FIELD(NewDirOperation, TakeReference(field, operation.new_dir, request.new_reference))
+  VFSD_FIELD(NewPath, TakeText(field, operation.new_path))
+  VFSD_FIELD(RawNewPath, TakeBytes(field, operation.new_path))
+  VFSD_FIELD(Flags, TakeVarint(field, operation.flags))
+  VFSD_FIELD(Mode, TakeVarint(field, operation.mode))
+  VFSD_FIELD(Mask, TakeVarint(field, operation.mask))
+  VFSD_FIELD(Offset, TakeVarint(field, operation.offset))
+  VFSD_FIELD(Size, TakeVarint(field, request.size))
+  VFSD_FIELD(PageSize, TakeVarint(field, operation.page_size))
+  VFSD_FIELD(Cursor, TakeFixed64(field, operation.cursor))
+  VFSD_FIELD(WithAttributes, TakeVarint(field, operation.with_attributes))
+  VFSD_FIELD(RequestId, TakeFixed64(field, operation.request_id))
+  VFSD_FIELD(Credentials, DecodeCredentials(field, request.credentials))
+#undef VFSD_FIELD
+  return true;
+}
+
+template <typename Operation>
+bool RequestDecoder::Decode(std::string_view message, OperationRequest<Operation>& request) {
+  WireReader reader(message);
+  for (WireField field; reader.Next(field);) {
+    if (!DecodeField(field, request)) return false;
+  }
+  return !reader.malformed();
+}
+
+template <typename Operation>
+bool RequestDecoder::DecodeAlternative(const WireField& field, AnyOperationRequest& request) {
+  using Request = OperationRequest<Operation>;
+  // Twice the same kind is merged; of two kinds the last one counts.
+  if (!std::holds_alternative<Request>(request)) request.emplace<Request>();
+  return Decode(field.bytes, std::get<Request>(request));
+}
+
+template <typename... Operations>
+bool RequestDecoder::DecodeBatchOperation(std::string_view message, AnyOperationRequest& request,
+                                          OperationList<Operations...>) {
+  WireReader reader(message);
+  for (WireField field; reader.Next(field);) {
+    if (field.type != WireType::kLength) continue;
+    bool well_formed = true;
+    // The alternative whose field it is, if it is one.
+    static_cast<void>(
+        ((field.number == static_cast<uint32_t>(OperationApi<Operations>::kBatchOperation) &&
+          (well_formed = DecodeAlternative<Operations>(field, request), true)) ||
+         ...));
+    if (!well_formed) return false;
+  }
+  return !reader.malformed();
+}
+
+RequestDecoder::Outcome RequestDecoder::DecodeBatch(std::string_view message,
+                                                    size_t max_operations,
+                                                    BatchOfRequests& batch) {
+  using Numbers = v1::BatchRequest;
+  batch.session = 0;
+  batch.stop_on_error = false;
+  batch.operations.clear();
+  WireReader reader(message);
+  for (WireField field; reader.Next(field);) {
+    switch (field.number) {
+      case Numbers::kSessionFieldNumber:
+        TakeFixed64(field, batch.session);
+        break;
+      case Numbers::kStopOnErrorFieldNumber:
+        TakeVarint(field, batch.stop_on_error);
+        break;
+      case Numbers::kOperationsFieldNumber:
+        if (field.type != WireType::kLength) break;
+        if (batch.operations.size() == max_operations) return Outcome::kTooManyOperations;
+        if (!DecodeBatchOperation(field.bytes, batch.operations.emplace_back(), AllOperations())) {
+          return Outcome::kMalformed;
+        }
+        break;
+      default:
+        break;
+    }
+  }
+  return reader.malformed() ? Outcome::kMalformed : Outcome::kOk;
+}
+
+#define VFSD_INSTANTIATE(Operation) \
+  template bool RequestDecoder::Decode(std::string_view, OperationRequest<vfs::Operation>&);
+VFSD_INSTANTIATE(OpenOperation)
+VFSD_INSTANTIATE(CloseOperation)
+VFSD_INSTANTIATE(StatOperation)
+VFSD_INSTANTIATE(AccessOperation)
+VFSD_INSTANTIATE(ReadOperation)
+VFSD_INSTANTIATE(ReadDirectoryOperation)
+VFSD_INSTANTIATE(MakeDirectoryOperation)
+VFSD_INSTANTIATE(UnlinkOperation)
+VFSD_INSTANTIATE(RenameOperation)
+#undef VFSD_INSTANTIATE
+
+}  // namespace vfsd::rpc

@@ -1,0 +1,51 @@
+#include "server/rpc/unary_call.h"
+
+#include "server/rpc/flat_message.h"
+
+namespace vfsd::rpc {
+
+UnaryCall::UnaryCall(RawService& service, int method_index, const UnaryMethod& method,
+                     CallRecord record, SlowLog& slow_log, Worker& worker,
+                     grpc::ServerCompletionQueue& queue)
+    : service_(service),
+      method_index_(method_index),
+      method_(method),
+      record_(record),
+      slow_log_(slow_log),
+      worker_(worker),
+      queue_(queue) {}
+
+void UnaryCall::Post() {
+  responder_.reset();
+  context_.emplace();
+  responder_.emplace(&*context_);
+  service_.RequestUnary(method_index_, &*context_, &request_, &*responder_, &queue_,
+                        arrived_.Arm());
+}
+
+void UnaryCall::OnArrived(bool ok) {
+  // Not ok: the server shuts down, and no call will come.
+  if (!ok) return;
+  record_.Start();
+  const FlatMessage message(request_);
+  Answer(message.bytes().size() > worker_.backend.limits.max_message_bytes
+             ? std::unexpected(Failure(Reason::kBatchTooLarge))
+             : method_.run(worker_, message.bytes()));
+}
+
+void UnaryCall::Answer(const Outcome<void>& outcome) {
+  if (outcome.has_value()) {
+    slow_log_.Note(record_.method(), 1, record_.End(grpc::StatusCode::OK));
+    responder_->Finish(worker_.writer.Take(), grpc::Status::OK, answered_.Arm());
+    return;
+  }
+  worker_.writer.Discard();
+  const grpc::Status& status = outcome.error().status();
+  slow_log_.Note(record_.method(), 1, record_.End(status.error_code()));
+  responder_->FinishWithError(status, answered_.Arm());
+}
+
+// Not ok: the client is gone, which is nothing to us.
+void UnaryCall::OnAnswered(bool) { Post(); }
+
+}  // namespace vfsd::rpc

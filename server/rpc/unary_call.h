@@ -1,0 +1,50 @@
+// UnaryCall: a place for one unary call of one method at a time, posted to a
+// queue: it waits for a call, runs it on the queue's thread, answers, and waits
+// again.
+//
+// Owned by its CallQueue; only the queue's thread touches it.
+#pragma once
+
+#include <grpcpp/completion_queue.h>
+#include <grpcpp/server_context.h>
+
+#include <optional>
+
+#include "server/rpc/call_record.h"
+#include "server/rpc/completion_tag.h"
+#include "server/rpc/raw_service.h"
+#include "server/rpc/unary_methods.h"
+
+namespace vfsd::rpc {
+
+class UnaryCall {
+ public:
+  // method_index: in the service. record: of this method.
+  UnaryCall(RawService& service, int method_index, const UnaryMethod& method, CallRecord record,
+            SlowLog& slow_log, Worker& worker, grpc::ServerCompletionQueue& queue);
+
+  // Waits for a call.
+  void Post();
+
+ private:
+  void OnArrived(bool ok);
+  void OnAnswered(bool ok);
+  void Answer(const Outcome<void>& outcome);
+
+  RawService& service_;
+  const int method_index_;
+  const UnaryMethod& method_;
+  CallRecord record_;
+  SlowLog& slow_log_;
+  Worker& worker_;
+  grpc::ServerCompletionQueue& queue_;
+
+  // gRPC's objects serve one call; they are made again for the next.
+  std::optional<grpc::ServerContext> context_;
+  std::optional<RawUnaryResponder> responder_;
+  grpc::ByteBuffer request_;
+  MemberTag<UnaryCall> arrived_{this, &UnaryCall::OnArrived};
+  MemberTag<UnaryCall> answered_{this, &UnaryCall::OnAnswered};
+};
+
+}  // namespace vfsd::rpc
