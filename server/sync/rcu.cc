@@ -38,6 +38,10 @@ ShardedCounter& RetiredCount() {
   return count;
 }
 
+// Objects retired by reclaims; and whether this thread is reclaiming.
+std::atomic<uint64_t> retired_by_reclaims{0};
+constinit thread_local bool reclaiming = false;
+
 // All readers release it, all reclaims acquire it: for ThreadSanitizer only.
 [[maybe_unused]] char tsan_grace_period;
 
@@ -49,8 +53,10 @@ void ReclaimBatch(rcu_head* head) {
   __tsan_acquire(&tsan_grace_period);
   __tsan_acquire(batch.get());
 #endif
+  reclaiming = true;
   for (size_t i = 0; i < batch->size; ++i)
     batch->objects[i].reclaim(batch->objects[i].object);
+  reclaiming = false;
   RetiredCount().Add(-static_cast<int64_t>(batch->size));
 }
 
@@ -191,6 +197,8 @@ bool InRcuReadSection() {
 void RcuRetire(void* object, void (*reclaim)(void*)) {
   RetiredCount().Add(1);
   ThisRcuThread().filling().Add({object, reclaim});
+  // After Add: who sees the count finds the object in its batch, or gone.
+  if (reclaiming) retired_by_reclaims.fetch_add(1, std::memory_order_release);
 }
 
 void RcuSynchronize() {
@@ -201,13 +209,15 @@ void RcuSynchronize() {
 }
 
 void RcuBarrier() {
-  // A reclaim may retire more (an inode's directory, a file's inode): until
-  // nothing is left in any batch.
+  // A reclaim may retire more (a directory its parent, a mount its file
+  // system): until one round of reclaims retires nothing. Whether something is
+  // left in a batch would not tell: the flusher may have taken it out.
+  uint64_t before;
   do {
+    before = retired_by_reclaims.load(std::memory_order_acquire);
     Flusher::Get().FlushAll();
     urcu_memb_barrier();
-  } while (Flusher::Get().FlushAll());
-  urcu_memb_barrier();
+  } while (retired_by_reclaims.load(std::memory_order_acquire) != before);
 }
 
 size_t RcuRetiredObjects() {

@@ -32,9 +32,10 @@ struct SessionOptions {
 
 class Session {
  public:
-  // id: unguessable. number: public, the session's name in /proc.
+  // id: unguessable. number: public, the session's name in /proc. now: the
+  // lease begins.
   Session(Vfs& vfs, uint64_t id, uint32_t number, SessionOptions options,
-          uint64_t handle_salt);
+          uint64_t handle_salt, absl::Time now);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
