@@ -46,12 +46,18 @@ bool IsLikely(OperationKind kind, Errno error) {
     case OperationKind::kStat:
     case OperationKind::kAccess:
     case OperationKind::kReadDirectory:
+    case OperationKind::kReadLink:
+    case OperationKind::kStatFileSystem:
       return Contains(kPathErrors, error);
     case OperationKind::kRead:
       return Contains(kReadErrors, error);
     case OperationKind::kMakeDirectory:
     case OperationKind::kUnlink:
     case OperationKind::kRename:
+    case OperationKind::kMakeNode:
+    case OperationKind::kMakeSymlink:
+    case OperationKind::kMakeLink:
+    case OperationKind::kSetAttributes:
       return Contains(kPathErrors, error) || Contains(kChangeErrors, error);
   }
   return false;
