@@ -107,14 +107,16 @@ Mount* MountTable::MountTop(std::shared_ptr<FileSystem> file_system,
 Result<Mount*> MountTable::MountOn(std::shared_ptr<FileSystem> file_system,
                                    Mount& parent, PinnedInode mountpoint,
                                    std::string path, MountOptions options) {
-  absl::MutexLock lock(&mu_);
   Inode& root = file_system->root();
-  if (root.IsDirectory() != mountpoint->IsDirectory())
+  if (!root.IsDirectory() || !mountpoint->IsDirectory())
     return Fail(Errno::kENOTDIR);
+  // Who removes the mountpoint holds this too while it looks for mounts.
+  Inode& covered = *mountpoint;
+  absl::MutexLock names_lock(&covered.directory().mu);
+  absl::MutexLock lock(&mu_);
   if (parent.state_.load() != Mount::State::kMounted)
     return Fail(Errno::kEBUSY);
   if (mountpoint->HasFlag(kInodeDead)) return Fail(Errno::kENOENT);
-  Inode& covered = *mountpoint;
   auto mount = std::make_unique<Mount>(
       std::move(file_system), PinnedInode::Share(root), &parent,
       std::move(mountpoint), std::move(path), options, next_id_++);

@@ -115,7 +115,7 @@ class MountTable {
   Mount* MountTop(std::shared_ptr<FileSystem> file_system,
                   MountOptions options);
   // Mounts on `mountpoint` in `parent`; EBUSY if `parent` is being unmounted,
-  // ENOTDIR unless both are directories or both are not.
+  // ENOTDIR unless both are directories, ENOENT if `mountpoint` is removed.
   Result<Mount*> MountOn(std::shared_ptr<FileSystem> file_system, Mount& parent,
                          PinnedInode mountpoint, std::string path,
                          MountOptions options);
