@@ -26,10 +26,9 @@ struct RetiredObject {
   void (*reclaim)(void*);
 };
 
-// Retired objects that share one grace period.
-struct RetiredBatch {
+// Retired objects that share one grace period. liburcu hands its base back.
+struct RetiredBatch : rcu_head {
   static constexpr size_t kCapacity = 128;
-  rcu_head head;
   size_t size = 0;
   std::array<RetiredObject, kCapacity> objects;
 };
@@ -47,10 +46,9 @@ constinit thread_local bool reclaiming = false;
 [[maybe_unused]] char tsan_grace_period;
 
 void ReclaimBatch(rcu_head* head) {
-  std::unique_ptr<RetiredBatch> batch(
-      caa_container_of(head, RetiredBatch, head));
-  internal::rcu_registered =
-      true;  // this is liburcu's thread, which is a reader
+  std::unique_ptr<RetiredBatch> batch(static_cast<RetiredBatch*>(head));
+  // This is liburcu's thread, which is a reader.
+  internal::rcu_registered = true;
 #ifdef VFSD_TSAN
   __tsan_acquire(&tsan_grace_period);
   __tsan_acquire(batch.get());
@@ -66,7 +64,7 @@ void Submit(RetiredBatch* batch) {
 #ifdef VFSD_TSAN
   __tsan_release(batch);
 #endif
-  urcu_memb_call_rcu(&batch->head, &ReclaimBatch);
+  urcu_memb_call_rcu(batch, &ReclaimBatch);
 }
 
 // The batch that a thread is filling. The owner takes it out, adds to it and

@@ -51,6 +51,15 @@ inline constexpr uint32_t kXOk = 1;
 inline constexpr uint32_t kWOk = 2;
 inline constexpr uint32_t kROk = 4;
 
+// openat2(2): how a path may be resolved.
+inline constexpr uint64_t kResolveNoXdev = 0x01;
+inline constexpr uint64_t kResolveNoMagiclinks = 0x02;
+inline constexpr uint64_t kResolveNoSymlinks = 0x04;
+inline constexpr uint64_t kResolveBeneath = 0x08;
+inline constexpr uint64_t kResolveInRoot = 0x10;
+inline constexpr uint64_t kResolveCached = 0x20;
+inline constexpr uint64_t kResolveValid = 0x3f;
+
 // renameat2(2).
 inline constexpr uint32_t kRenameNoreplace = 1;
 inline constexpr uint32_t kRenameExchange = 2;

@@ -22,13 +22,20 @@ class LockedSteps {
 
   StepOutcome Start(const WalkRequest& request, bool absolute) {
     request_ = &request;
+    root_ = request.session.root();
     if (absolute || !request.dir.has_value()) return JumpToRoot();
     Result<PinnedPath> path =
         request.session.files().PinPath(*request.dir, /*also_path_only=*/true);
     if (!path.has_value()) return path.error();
     here_ = std::move(*path);
+    if (request.scoped()) {
+      scope_ = PinnedPath::Share(here_.view());
+      root_ = scope_.view();
+    }
     return StepOutcome::Ok();
   }
+
+  const PathView& root() const { return root_; }
 
   const PathView& here() const { return here_.view(); }
   const PathView& next() const { return next_.view(); }
@@ -83,12 +90,11 @@ class LockedSteps {
     const Errno error = CheckSearch(request_->credentials, here_.inode());
     if (error != Errno::kOk) return error;
     PathView up = here_.view();
-    const PathView& root = request_->session.root();
     // A pinned mount keeps its parents and their mountpoints.
     for (;;) {
       Mount* const above = up.mount->above();
       const bool at_root = up.inode == up.mount->root();
-      if (up == root || (at_root && above == nullptr)) {
+      if (up == root_ || (at_root && above == nullptr)) {
         next_ = PinnedPath::Share(up);
         return Errno::kOk;
       }
@@ -109,7 +115,7 @@ class LockedSteps {
   }
 
   StepOutcome JumpToRoot() {
-    here_ = PinnedPath::Share(request_->session.root());
+    here_ = PinnedPath::Share(root_);
     return StepOutcome::Ok();
   }
 
@@ -117,6 +123,9 @@ class LockedSteps {
 
  private:
   const WalkRequest* request_ = nullptr;
+  // The session's root, which the session pins, or scope_.
+  PathView root_;
+  PinnedPath scope_;
   PinnedPath here_;
   PinnedPath next_;
   // Links whose targets are being walked.

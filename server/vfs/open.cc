@@ -33,10 +33,14 @@ struct FileOpener::OpenFlags {
 
   static Result<OpenFlags> From(const OpenOperation& operation) {
     OpenFlags result;
+    if (operation.resolve.has_value()) {
+      const Errno error = CheckStrictly(operation);
+      if (error != Errno::kOk) return Fail(error);
+    }
     // openat(2) drops what it does not know, and what O_PATH does not use.
     result.flags = operation.flags & kOValid;
     if ((result.flags & kOPath) != 0) {
-      result.flags &= kODirectory | kONofollow | kOPath | kOCloexec;
+      result.flags &= kPathOnlyFlags;
     }
     const bool creates = (result.flags & (kOCreat | kOTmpfileBit)) != 0;
     if (creates) result.mode = operation.mode & kPermissionBits;
@@ -59,7 +63,33 @@ struct FileOpener::OpenFlags {
     if ((result.flags & kONofollow) == 0) result.walk |= kWalkFollow;
     if ((result.flags & kODirectory) != 0) result.walk |= kWalkDirectory;
     if (result.creates()) result.walk |= kWalkCreate;
+    const bool cached_only =
+        (operation.resolve.value_or(0) & kResolveCached) != 0;
+    if (cached_only &&
+        (result.flags & (kOTrunc | kOCreat | kOTmpfileBit)) != 0) {
+      return Fail(Errno::kEAGAIN);
+    }
     return result;
+  }
+
+ private:
+  // What O_PATH leaves of the flags.
+  static constexpr uint32_t kPathOnlyFlags =
+      kODirectory | kONofollow | kOPath | kOCloexec;
+
+  // openat2(2) refuses what openat(2) overlooks.
+  static Errno CheckStrictly(const OpenOperation& operation) {
+    const uint64_t resolve = *operation.resolve;
+    constexpr uint64_t kScopes = kResolveBeneath | kResolveInRoot;
+    const bool legal = (operation.flags & ~kOValid) == 0 &&
+                       (resolve & ~kResolveValid) == 0 &&
+                       (resolve & kScopes) != kScopes &&
+                       ((operation.flags & kOPath) == 0 ||
+                        (operation.flags & ~kPathOnlyFlags) == 0);
+    const bool creates = (operation.flags & (kOCreat | kOTmpfileBit)) != 0;
+    const bool legal_mode = creates ? (operation.mode & ~kPermissionBits) == 0
+                                    : operation.mode == 0;
+    return legal && legal_mode ? Errno::kOk : Errno::kEINVAL;
   }
 };
 
@@ -99,9 +129,13 @@ Result<Handle> FileOpener::Run(const OpenOperation& operation) {
 
 Errno FileOpener::OpenPath(const OpenOperation& operation,
                            const OpenFlags& flags, File& file) {
-  const WalkRequest request{
-      vfs_,          caller_.session, *caller_.credentials,
-      operation.dir, *operation.path, flags.walk};
+  const WalkRequest request{vfs_,
+                            caller_.session,
+                            *caller_.credentials,
+                            operation.dir,
+                            *operation.path,
+                            flags.walk,
+                            operation.resolve.value_or(0)};
   if (flags.temporary) return OpenTemporary(request, flags, file);
   if (flags.creates()) return OpenExistingOrCreate(request, flags, file);
   Result<PinnedPath> path = Walker(request).Resolve();

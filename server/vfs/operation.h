@@ -83,7 +83,7 @@ struct Statx {
   uint32_t dio_offset_align = 0;
 };
 
-// openat(2).
+// openat(2); with `resolve`, openat2(2), which is strict about flags and mode.
 struct OpenOperation {
   static constexpr OperationKind kKind = OperationKind::kOpen;
   using Result = Handle;
@@ -91,6 +91,7 @@ struct OpenOperation {
   PathArgument path;
   uint32_t flags = 0;
   uint32_t mode = 0;
+  std::optional<uint64_t> resolve;  // RESOLVE_*
   uint64_t request_id = 0;
 };
 
