@@ -10,11 +10,13 @@ CallStatistics::CallStatistics(std::vector<CallMethod> methods)
     : methods_(std::move(methods)),
       shards_(std::make_unique<Shard[]>(kCounterShards * methods_.size())) {}
 
-void CallStatistics::CountHandled(size_t method, size_t code, uint64_t nanoseconds) {
+void CallStatistics::CountHandled(size_t method, size_t code,
+                                  uint64_t nanoseconds) {
   Shard& shard = ShardOf(method);
-  const auto bucket = static_cast<size_t>(
-      std::lower_bound(kBucketBounds.begin(), kBucketBounds.end(), nanoseconds) -
-      kBucketBounds.begin());
+  const auto bucket =
+      static_cast<size_t>(std::lower_bound(kBucketBounds.begin(),
+                                           kBucketBounds.end(), nanoseconds) -
+                          kBucketBounds.begin());
   Add(shard.buckets[bucket], 1);
   Add(shard.sum_nanoseconds, nanoseconds);
   Add(shard.handled[std::min(code, kCodeCount - 1)], 1);
@@ -49,7 +51,8 @@ CallStatistics::Totals CallStatistics::Read(size_t method) const {
 
 uint64_t CallStatistics::in_flight() const {
   uint64_t sum = 0;
-  for (size_t method = 0; method < methods_.size(); ++method) sum += Read(method).in_flight();
+  for (size_t method = 0; method < methods_.size(); ++method)
+    sum += Read(method).in_flight();
   return sum;
 }
 

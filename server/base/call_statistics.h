@@ -33,13 +33,14 @@ class CallStatistics {
   // Upper bounds of the duration buckets in nanoseconds: those of gRFC A66, and
   // finer where a call on one machine ends; one more bucket for what is longer.
   static constexpr std::array<uint64_t, 40> kBucketBounds = {
-      10'000,        20'000,        30'000,        50'000,        70'000,        100'000,
-      300'000,       600'000,       800'000,       1'000'000,     2'000'000,     3'000'000,
-      4'000'000,     5'000'000,     6'000'000,     8'000'000,     10'000'000,    13'000'000,
-      16'000'000,    20'000'000,    25'000'000,    30'000'000,    40'000'000,    50'000'000,
-      65'000'000,    80'000'000,    100'000'000,   130'000'000,   160'000'000,   200'000'000,
-      250'000'000,   300'000'000,   400'000'000,   500'000'000,   650'000'000,   800'000'000,
-      1'000'000'000, 2'000'000'000, 5'000'000'000, 10'000'000'000};
+      10'000,      20'000,        30'000,        50'000,        70'000,
+      100'000,     300'000,       600'000,       800'000,       1'000'000,
+      2'000'000,   3'000'000,     4'000'000,     5'000'000,     6'000'000,
+      8'000'000,   10'000'000,    13'000'000,    16'000'000,    20'000'000,
+      25'000'000,  30'000'000,    40'000'000,    50'000'000,    65'000'000,
+      80'000'000,  100'000'000,   130'000'000,   160'000'000,   200'000'000,
+      250'000'000, 300'000'000,   400'000'000,   500'000'000,   650'000'000,
+      800'000'000, 1'000'000'000, 2'000'000'000, 5'000'000'000, 10'000'000'000};
 
   explicit CallStatistics(std::vector<CallMethod> methods);
 
@@ -61,7 +62,9 @@ class CallStatistics {
     uint64_t sent = 0;
 
     uint64_t ended() const;
-    uint64_t in_flight() const { return started > ended() ? started - ended() : 0; }
+    uint64_t in_flight() const {
+      return started > ended() ? started - ended() : 0;
+    }
   };
   Totals Read(size_t method) const;
   // Calls of all methods that have begun and not ended.
@@ -81,7 +84,9 @@ class CallStatistics {
     // relaxed: a count orders nothing.
     counter.fetch_add(delta, std::memory_order_relaxed);
   }
-  Shard& ShardOf(size_t method) const { return shards_[CounterShard() * methods_.size() + method]; }
+  Shard& ShardOf(size_t method) const {
+    return shards_[CounterShard() * methods_.size() + method];
+  }
 
   const std::vector<CallMethod> methods_;
   // kCounterShards rows of one Shard a method.

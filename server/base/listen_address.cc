@@ -30,16 +30,20 @@ class Socket {
   const int fd_;
 };
 
-std::string ErrorText(int error) { return std::system_category().message(error); }
+std::string ErrorText(int error) {
+  return std::system_category().message(error);
+}
 
 using AddressList = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
-std::expected<AddressList, std::string> Resolve(const std::string& host, uint16_t port) {
+std::expected<AddressList, std::string> Resolve(const std::string& host,
+                                                uint16_t port) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
   addrinfo* found = nullptr;
-  const int error = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
+  const int error =
+      getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
   if (error != 0) return std::unexpected(std::string(gai_strerror(error)));
   return AddressList(found, &freeaddrinfo);
 }
@@ -62,21 +66,25 @@ std::string WhyPathUnusable(const std::string& path) {
   const auto* generic = reinterpret_cast<const sockaddr*>(&address);
   if (status.st_ino != 0) {
     const Socket probe(AF_UNIX, SOCK_STREAM);
-    if (connect(probe.fd(), generic, sizeof(address)) == 0) return ErrorText(EADDRINUSE);
+    if (connect(probe.fd(), generic, sizeof(address)) == 0)
+      return ErrorText(EADDRINUSE);
     if (errno != ECONNREFUSED) return ErrorText(errno);
     if (unlink(path.c_str()) != 0) return ErrorText(errno);
   }
   const Socket attempt(AF_UNIX, SOCK_STREAM);
-  if (bind(attempt.fd(), generic, sizeof(address)) != 0) return ErrorText(errno);
+  if (bind(attempt.fd(), generic, sizeof(address)) != 0)
+    return ErrorText(errno);
   unlink(path.c_str());
   return {};
 }
 
 }  // namespace
 
-std::expected<ListenAddress, std::string> ListenAddress::Parse(std::string_view text) {
+std::expected<ListenAddress, std::string> ListenAddress::Parse(
+    std::string_view text) {
   const auto fail = [&](std::string_view why) {
-    return std::unexpected("bad address \"" + std::string(text) + "\": " + std::string(why));
+    return std::unexpected("bad address \"" + std::string(text) +
+                           "\": " + std::string(why));
   };
   ListenAddress result;
   if (text.starts_with("unix:")) {
@@ -88,7 +96,8 @@ std::expected<ListenAddress, std::string> ListenAddress::Parse(std::string_view 
     return result;
   }
   const size_t colon = text.rfind(':');
-  if (colon == std::string_view::npos) return fail("want host:port or unix:PATH");
+  if (colon == std::string_view::npos)
+    return fail("want host:port or unix:PATH");
   std::string_view host = text.substr(0, colon);
   const std::string_view port = text.substr(colon + 1);
   if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
@@ -97,7 +106,8 @@ std::expected<ListenAddress, std::string> ListenAddress::Parse(std::string_view 
     return fail("write an IPv6 address as [ADDRESS]:port");
   }
   if (host.empty()) return fail("want host:port or unix:PATH");
-  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), result.port_);
+  const auto [end, error] =
+      std::from_chars(port.data(), port.data() + port.size(), result.port_);
   if (error != std::errc() || end != port.data() + port.size()) {
     return fail("the port is a number from 0 to 65535");
   }
@@ -115,23 +125,27 @@ std::expected<std::string, std::string> ListenAddress::NumericText() const {
   std::expected<AddressList, std::string> addresses = Resolve(host_, port_);
   if (!addresses.has_value()) return std::unexpected(addresses.error());
   char numeric[NI_MAXHOST];
-  const int error = getnameinfo((*addresses)->ai_addr, (*addresses)->ai_addrlen, numeric,
-                                sizeof(numeric), nullptr, 0, NI_NUMERICHOST);
+  const int error =
+      getnameinfo((*addresses)->ai_addr, (*addresses)->ai_addrlen, numeric,
+                  sizeof(numeric), nullptr, 0, NI_NUMERICHOST);
   if (error != 0) return std::unexpected(std::string(gai_strerror(error)));
   return HostAndPort(numeric, port_);
 }
 
 std::string ListenAddress::WhyUnusable() const {
   if (is_unix()) return WhyPathUnusable(path_);
-  const std::expected<AddressList, std::string> addresses = Resolve(host_, port_);
+  const std::expected<AddressList, std::string> addresses =
+      Resolve(host_, port_);
   if (!addresses.has_value()) return addresses.error();
   std::string why = "no address";
-  for (const addrinfo* info = addresses->get(); info != nullptr; info = info->ai_next) {
+  for (const addrinfo* info = addresses->get(); info != nullptr;
+       info = info->ai_next) {
     const Socket attempt(info->ai_family, info->ai_socktype);
     const int on = 1;
     // As the server itself binds: a port in TIME_WAIT is free.
     setsockopt(attempt.fd(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-    if (bind(attempt.fd(), info->ai_addr, info->ai_addrlen) == 0 && listen(attempt.fd(), 1) == 0) {
+    if (bind(attempt.fd(), info->ai_addr, info->ai_addrlen) == 0 &&
+        listen(attempt.fd(), 1) == 0) {
       return {};
     }
     why = ErrorText(errno);

@@ -2,7 +2,7 @@
 //
 // Seconds take 34 bits and nanoseconds 30, which covers 1698 to 2242 around the
 // epoch; what lies outside (a file imported with such a time) is clamped to the
-// nearest end.
+// nearest end, so that earlier never becomes later.
 #pragma once
 
 #include <algorithm>
@@ -15,11 +15,15 @@ class Timestamp {
   static constexpr int64_t kMaxSeconds = (int64_t{1} << 33) - 1;
   static constexpr int64_t kMinSeconds = -(int64_t{1} << 33);
 
+  static constexpr uint32_t kMaxNanoseconds = 999'999'999;
+
   constexpr Timestamp() = default;
   // nanoseconds: 0 to 999,999,999.
   constexpr Timestamp(int64_t seconds, uint32_t nanoseconds)
-      : packed_((static_cast<uint64_t>(std::clamp(seconds, kMinSeconds, kMaxSeconds)) << 30) |
-                nanoseconds) {}
+      : packed_(static_cast<uint64_t>(std::clamp(seconds, kMinSeconds, kMaxSeconds)) << 30 |
+                (seconds < kMinSeconds   ? 0
+                 : seconds > kMaxSeconds ? kMaxNanoseconds
+                                         : nanoseconds)) {}
 
   static constexpr Timestamp FromPacked(uint64_t packed) {
     Timestamp result;

@@ -29,11 +29,13 @@ std::optional<vfs::FastPath> FromWire(::vfs::v1::FastPath wire) {
 
 }  // namespace
 
-Outcome<void> SetFastPaths(Backend& backend, const ::vfs::v1::SetFastPathsRequest& request,
+Outcome<void> SetFastPaths(Backend& backend,
+                           const ::vfs::v1::SetFastPathsRequest& request,
                            ::vfs::v1::SetFastPathsResponse& response) {
   // All are checked before the first is switched.
   for (const ::vfs::v1::FastPathSetting& setting : request.settings()) {
-    if (!FromWire(setting.fast_path())) return std::unexpected(Reason::kMalformedRequest);
+    if (!FromWire(setting.fast_path()))
+      return std::unexpected(Reason::kMalformedRequest);
   }
   vfs::FastPaths& fast_paths = backend.vfs.fast_paths;
   for (const ::vfs::v1::FastPathSetting& setting : request.settings()) {

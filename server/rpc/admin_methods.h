@@ -7,7 +7,8 @@
 
 namespace vfsd::rpc {
 
-Outcome<void> SetFastPaths(Backend& backend, const ::vfs::v1::SetFastPathsRequest& request,
+Outcome<void> SetFastPaths(Backend& backend,
+                           const ::vfs::v1::SetFastPathsRequest& request,
                            ::vfs::v1::SetFastPathsResponse& response);
 
 }  // namespace vfsd::rpc

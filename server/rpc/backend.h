@@ -36,12 +36,14 @@ struct Backend {
 
   // The session that a call names, its lease renewed. SESSION_EXPIRED; without
   // one (0) SESSION_REQUIRED, or the anonymous caller's where that is allowed.
-  Outcome<vfs::SessionRef> FindSession(uint64_t id, bool anonymous_allowed) const {
-    vfs::SessionRef session = id != 0              ? sessions.Find(id)
+  Outcome<vfs::SessionRef> FindSession(uint64_t id,
+                                       bool anonymous_allowed) const {
+    vfs::SessionRef session = id != 0             ? sessions.Find(id)
                               : anonymous_allowed ? sessions.anonymous()
                                                   : nullptr;
     if (session == nullptr) {
-      return std::unexpected(id != 0 ? Reason::kSessionExpired : Reason::kSessionRequired);
+      return std::unexpected(id != 0 ? Reason::kSessionExpired
+                                     : Reason::kSessionRequired);
     }
     return session;
   }

@@ -8,12 +8,14 @@
 
 namespace vfsd::rpc {
 
-Outcome<size_t> BatchRunner::Run(std::string_view message, uint64_t& session, WireWriter& writer) {
+Outcome<size_t> BatchRunner::Run(std::string_view message, uint64_t& session,
+                                 WireWriter& writer) {
   if (message.size() > backend_.limits.max_message_bytes) {
     return std::unexpected(Reason::kBatchTooLarge);
   }
   decoder_.Clear();
-  switch (decoder_.DecodeBatch(message, backend_.limits.max_batch_operations, batch_)) {
+  switch (decoder_.DecodeBatch(message, backend_.limits.max_batch_operations,
+                               batch_)) {
     case RequestDecoder::Outcome::kOk:
       break;
     case RequestDecoder::Outcome::kMalformed:
@@ -32,10 +34,13 @@ Outcome<size_t> BatchRunner::Run(std::string_view message, uint64_t& session, Wi
   opened_.assign(batch_.operations.size(), 0);
   bool stopped = false;
   for (size_t i = 0; i < batch_.operations.size(); ++i) {
-    const Errno error =
-        stopped ? Errno::kECANCELED
-                : std::visit([&](auto& request) { return RunOne(caller, request, i, writer); },
-                             batch_.operations[i]);
+    const Errno error = stopped
+                            ? Errno::kECANCELED
+                            : std::visit(
+                                  [&](auto& request) {
+                                    return RunOne(caller, request, i, writer);
+                                  },
+                                  batch_.operations[i]);
     if (error == Errno::kOk) continue;
     EncodeBatchErrno(writer, error);
     stopped = batch_.stop_on_error;
@@ -64,28 +69,34 @@ size_t BatchRunner::Room(const WireWriter& writer) const {
   return writer.size() < limit ? limit - writer.size() : 0;
 }
 
-Errno BatchRunner::RunOne(const vfs::Caller&, std::monostate, size_t, WireWriter&) {
+Errno BatchRunner::RunOne(const vfs::Caller&, std::monostate, size_t,
+                          WireWriter&) {
   return Errno::kEINVAL;
 }
 
 template <typename Operation>
-Errno BatchRunner::RunOne(const vfs::Caller& caller, OperationRequest<Operation>& request,
-                          size_t index, WireWriter& writer) {
-  const bool resolved = ForEachReference(request, [&](uint32_t reference, auto& handle) {
-    if (reference >= index || opened_[reference] == 0) return false;
-    handle = opened_[reference];
-    return true;
-  });
+Errno BatchRunner::RunOne(const vfs::Caller& caller,
+                          OperationRequest<Operation>& request, size_t index,
+                          WireWriter& writer) {
+  const bool resolved =
+      ForEachReference(request, [&](uint32_t reference, auto& handle) {
+        if (reference >= index || opened_[reference] == 0) return false;
+        handle = opened_[reference];
+        return true;
+      });
   if (!resolved) return Errno::kECANCELED;
 
   const auto run = [&](const vfs::Caller& as) {
     return RunOperation<BatchFrame<Operation>>(
-        backend_.executor, as, request, Room(writer), writer, [&](const auto& result) {
-          if constexpr (std::is_same_v<Operation, vfs::OpenOperation>) opened_[index] = result;
+        backend_.executor, as, request, Room(writer), writer,
+        [&](const auto& result) {
+          if constexpr (std::is_same_v<Operation, vfs::OpenOperation>)
+            opened_[index] = result;
         });
   };
   if (request.credentials < 0) return run(caller);
-  const vfs::CredentialsRef& credentials = credentials_[static_cast<size_t>(request.credentials)];
+  const vfs::CredentialsRef& credentials =
+      credentials_[static_cast<size_t>(request.credentials)];
   if (credentials == nullptr) return Errno::kEINVAL;
   return run(vfs::Caller(caller.session, credentials));
 }

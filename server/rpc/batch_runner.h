@@ -24,14 +24,17 @@ class BatchRunner {
   explicit BatchRunner(Backend& backend) : backend_(backend) {}
 
   // session: the stream's; 0 before its first message, which sets it. Writes a
-  // BatchResponse and returns how many results, unless the batch as a whole fails.
-  Outcome<size_t> Run(std::string_view message, uint64_t& session, WireWriter& writer);
+  // BatchResponse and returns how many results, unless the batch as a whole
+  // fails.
+  Outcome<size_t> Run(std::string_view message, uint64_t& session,
+                      WireWriter& writer);
 
  private:
   template <typename Operation>
-  Errno RunOne(const vfs::Caller& caller, OperationRequest<Operation>& request, size_t index,
+  Errno RunOne(const vfs::Caller& caller, OperationRequest<Operation>& request,
+               size_t index, WireWriter& writer);
+  Errno RunOne(const vfs::Caller& caller, std::monostate none, size_t index,
                WireWriter& writer);
-  Errno RunOne(const vfs::Caller& caller, std::monostate none, size_t index, WireWriter& writer);
   Outcome<void> ResolveCredentials();
   // How much of the response's limit is left.
   size_t Room(const WireWriter& writer) const;

@@ -4,8 +4,9 @@
 
 namespace vfsd::rpc {
 
-BatchStream::BatchStream(Owner& owner, RawService& service, int method_index, CallRecord record,
-                         SlowLog& slow_log, Worker& worker, grpc::ServerCompletionQueue& queue)
+BatchStream::BatchStream(Owner& owner, RawService& service, int method_index,
+                         CallRecord record, SlowLog& slow_log, Worker& worker,
+                         grpc::ServerCompletionQueue& queue)
     : owner_(owner),
       service_(service),
       method_index_(method_index),
@@ -21,12 +22,15 @@ void BatchStream::Post() {
   message_.Clear();
   session_ = 0;
   answer_size_ = 0;
-  began_ = reading_ = writing_ = finishing_ = finished_ = has_message_ = half_closed_ = false;
-  service_.RequestStream(method_index_, &*context_, &*stream_, &queue_, arrived_tag_.Arm());
+  began_ = reading_ = writing_ = finishing_ = finished_ = has_message_ =
+      half_closed_ = false;
+  service_.RequestStream(method_index_, &*context_, &*stream_, &queue_,
+                         arrived_tag_.Arm());
 }
 
 void BatchStream::Drain() {
-  if (began_ && !writing_ && !has_message_) Finish(Failure(Reason::kDraining).status());
+  if (began_ && !writing_ && !has_message_)
+    Finish(Failure(Reason::kDraining).status());
 }
 
 void BatchStream::OnArrived(bool ok) {
@@ -70,7 +74,8 @@ void BatchStream::RunMessage() {
   writer.SetFirstChunk(answer_size_);
   const FlatMessage message(message_);
   const SlowLog::Clock::time_point start = SlowLog::Clock::now();
-  const Outcome<size_t> operations = worker_.batches.Run(message.bytes(), session_, writer);
+  const Outcome<size_t> operations =
+      worker_.batches.Run(message.bytes(), session_, writer);
   if (!operations.has_value()) {
     writer.Discard();
     return Finish(operations.error().status());

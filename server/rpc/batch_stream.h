@@ -1,5 +1,5 @@
-// BatchStream: a place for one Batch stream at a time: reads messages, runs each
-// and writes its answer, in order.
+// BatchStream: a place for one Batch stream at a time: reads messages, runs
+// each and writes its answer, in order.
 //
 // Flow: the next message is read while the answer before it is on its way, and
 // run when that answer has been accepted by the transport. So a stream holds at
@@ -36,8 +36,9 @@ class BatchStream {
     ~Owner() = default;
   };
 
-  BatchStream(Owner& owner, RawService& service, int method_index, CallRecord record,
-              SlowLog& slow_log, Worker& worker, grpc::ServerCompletionQueue& queue);
+  BatchStream(Owner& owner, RawService& service, int method_index,
+              CallRecord record, SlowLog& slow_log, Worker& worker,
+              grpc::ServerCompletionQueue& queue);
 
   // Waits for a stream.
   void Post();
@@ -68,15 +69,15 @@ class BatchStream {
   std::optional<grpc::ServerContext> context_;
   std::optional<RawStream> stream_;
   grpc::ByteBuffer message_;
-  uint64_t session_ = 0;       // the stream's, once its first message named it
-  size_t answer_size_ = 0;     // of the last answer: the next is about as large
+  uint64_t session_ = 0;    // the stream's, once its first message named it
+  size_t answer_size_ = 0;  // of the last answer: the next is about as large
   bool began_ = false;
-  bool reading_ = false;       // operations that gRPC has not ended yet
+  bool reading_ = false;  // operations that gRPC has not ended yet
   bool writing_ = false;
-  bool finishing_ = false;     // Finish was called
+  bool finishing_ = false;  // Finish was called
   bool finished_ = false;
-  bool has_message_ = false;   // read, not yet run
-  bool half_closed_ = false;   // the client sends no more
+  bool has_message_ = false;  // read, not yet run
+  bool half_closed_ = false;  // the client sends no more
 
   MemberTag<BatchStream> arrived_tag_{this, &BatchStream::OnArrived};
   MemberTag<BatchStream> read_tag_{this, &BatchStream::OnRead};

@@ -9,10 +9,12 @@ namespace {
 
 const UnaryMethod& FindMethod(std::string_view service, std::string_view name) {
   const std::span<const UnaryMethod> methods = UnaryMethods();
-  const auto found = std::ranges::find_if(methods, [&](const UnaryMethod& method) {
-    return method.service == service && method.name == name;
-  });
-  assert(found != methods.end() && "a method of the API without a row in the table");
+  const auto found =
+      std::ranges::find_if(methods, [&](const UnaryMethod& method) {
+        return method.service == service && method.name == name;
+      });
+  assert(found != methods.end() &&
+         "a method of the API without a row in the table");
   return *found;
 }
 
@@ -20,8 +22,8 @@ const auto kNow = gpr_timespec{0, 0, GPR_CLOCK_REALTIME};
 
 }  // namespace
 
-CallQueue::CallQueue(std::unique_ptr<grpc::ServerCompletionQueue> queue, Backend& backend,
-                     std::chrono::nanoseconds slow_threshold)
+CallQueue::CallQueue(std::unique_ptr<grpc::ServerCompletionQueue> queue,
+                     Backend& backend, std::chrono::nanoseconds slow_threshold)
     : queue_(std::move(queue)), worker_(backend), slow_log_(slow_threshold) {}
 
 CallQueue::~CallQueue() {
@@ -32,18 +34,20 @@ CallQueue::~CallQueue() {
   }
 }
 
-void CallQueue::Start(const std::vector<PostedService>& services, CallStatistics& statistics,
-                      int calls_per_method) {
+void CallQueue::Start(const std::vector<PostedService>& services,
+                      CallStatistics& statistics, int calls_per_method) {
   for (const PostedService& posted : services) {
-    const google::protobuf::ServiceDescriptor& descriptor = posted.service->descriptor();
+    const google::protobuf::ServiceDescriptor& descriptor =
+        posted.service->descriptor();
     for (int index = 0; index < descriptor.method_count(); ++index) {
-      const google::protobuf::MethodDescriptor& method = *descriptor.method(index);
-      const CallRecord record(statistics,
-                              posted.first_statistics_index + static_cast<size_t>(index));
+      const google::protobuf::MethodDescriptor& method =
+          *descriptor.method(index);
+      const CallRecord record(statistics, posted.first_statistics_index +
+                                              static_cast<size_t>(index));
       if (method.client_streaming()) {
         make_stream_ = [this, service = posted.service, index, record] {
-          return std::make_unique<BatchStream>(*this, *service, index, record, slow_log_, worker_,
-                                               *queue_);
+          return std::make_unique<BatchStream>(*this, *service, index, record,
+                                               slow_log_, worker_, *queue_);
         };
         for (int i = 0; i < calls_per_method; ++i) {
           streams_.push_back(make_stream_());
@@ -51,10 +55,11 @@ void CallQueue::Start(const std::vector<PostedService>& services, CallStatistics
         }
         continue;
       }
-      const UnaryMethod& row = FindMethod(descriptor.full_name(), method.name());
+      const UnaryMethod& row =
+          FindMethod(descriptor.full_name(), method.name());
       for (int i = 0; i < calls_per_method; ++i) {
-        unary_calls_.push_back(std::make_unique<UnaryCall>(*posted.service, index, row, record,
-                                                           slow_log_, worker_, *queue_));
+        unary_calls_.push_back(std::make_unique<UnaryCall>(
+            *posted.service, index, row, record, slow_log_, worker_, *queue_));
         unary_calls_.back()->Post();
       }
     }
@@ -68,7 +73,9 @@ void CallQueue::Serve() {
   while (queue_->Next(&tag, &ok)) CompletionTag::Deliver(tag, ok);
 }
 
-void CallQueue::Drain() { drain_alarm_.Set(queue_.get(), kNow, drain_tag_.Arm()); }
+void CallQueue::Drain() {
+  drain_alarm_.Set(queue_.get(), kNow, drain_tag_.Arm());
+}
 
 void CallQueue::OnDrain(bool) {
   for (const std::unique_ptr<BatchStream>& stream : streams_) stream->Drain();
@@ -95,6 +102,8 @@ void CallQueue::StreamBegan(BatchStream&) {
   spare->Post();
 }
 
-void CallQueue::StreamEnded(BatchStream& stream) { spare_streams_.push_back(&stream); }
+void CallQueue::StreamEnded(BatchStream& stream) {
+  spare_streams_.push_back(&stream);
+}
 
 }  // namespace vfsd::rpc

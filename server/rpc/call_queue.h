@@ -26,16 +26,16 @@ struct PostedService {
   size_t first_statistics_index;
 };
 
-class CallQueue final : private BatchStream::Owner {
+class CallQueue final : public BatchStream::Owner {
  public:
-  CallQueue(std::unique_ptr<grpc::ServerCompletionQueue> queue, Backend& backend,
-            std::chrono::nanoseconds slow_threshold);
+  CallQueue(std::unique_ptr<grpc::ServerCompletionQueue> queue,
+            Backend& backend, std::chrono::nanoseconds slow_threshold);
   // REQUIRES: stopped, if it was started.
   ~CallQueue();
 
   // Posts `calls_per_method` calls for every method, and serves them.
-  void Start(const std::vector<PostedService>& services, CallStatistics& statistics,
-             int calls_per_method);
+  void Start(const std::vector<PostedService>& services,
+             CallStatistics& statistics, int calls_per_method);
   // Ends streams; other calls go on.
   void Drain();
   // Ends the thread. REQUIRES: the server has shut down.

@@ -4,7 +4,8 @@
 
 namespace vfsd::rpc {
 
-void SlowLog::Warn(const CallMethod& method, size_t operations, std::chrono::nanoseconds took) {
+void SlowLog::Warn(const CallMethod& method, size_t operations,
+                   std::chrono::nanoseconds took) {
   const Clock::time_point now = Clock::now();
   if (now - second_begin_ >= std::chrono::seconds(1)) {
     second_begin_ = now;
@@ -15,9 +16,10 @@ void SlowLog::Warn(const CallMethod& method, size_t operations, std::chrono::nan
     return;
   }
   ++warnings_;
-  spdlog::warn("slow: {}/{} operations={} milliseconds={:.3f} suppressed_before={}", method.service,
-               method.name, operations,
-               std::chrono::duration<double, std::milli>(took).count(), suppressed_);
+  spdlog::warn(
+      "slow: {}/{} operations={} milliseconds={:.3f} suppressed_before={}",
+      method.service, method.name, operations,
+      std::chrono::duration<double, std::milli>(took).count(), suppressed_);
   suppressed_ = 0;
 }
 

@@ -16,17 +16,21 @@ class SlowLog {
   using Clock = std::chrono::steady_clock;
 
   // threshold: zero: off.
-  explicit SlowLog(std::chrono::nanoseconds threshold) : threshold_(threshold) {}
+  explicit SlowLog(std::chrono::nanoseconds threshold)
+      : threshold_(threshold) {}
 
   // operations: how many the work was.
-  void Note(const CallMethod& method, size_t operations, std::chrono::nanoseconds took) {
-    if (threshold_.count() != 0 && took >= threshold_) Warn(method, operations, took);
+  void Note(const CallMethod& method, size_t operations,
+            std::chrono::nanoseconds took) {
+    if (threshold_.count() != 0 && took >= threshold_)
+      Warn(method, operations, took);
   }
 
  private:
   static constexpr int kMaxWarningsPerSecond = 10;
 
-  void Warn(const CallMethod& method, size_t operations, std::chrono::nanoseconds took);
+  void Warn(const CallMethod& method, size_t operations,
+            std::chrono::nanoseconds took);
 
   const std::chrono::nanoseconds threshold_;
   Clock::time_point second_begin_{};

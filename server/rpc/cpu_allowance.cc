@@ -19,7 +19,8 @@ double QuotaV2(const std::string& directory) {
   std::ifstream file(directory + "/cpu.max");
   std::string quota;
   double period = 0;
-  if (!(file >> quota >> period) || quota == "max" || period <= 0) return kUnlimited;
+  if (!(file >> quota >> period) || quota == "max" || period <= 0)
+    return kUnlimited;
   return std::strtod(quota.c_str(), nullptr) / period;
 }
 
@@ -33,7 +34,8 @@ double QuotaV1(const std::string& directory) {
 }
 
 // The least of the quotas of a control group and of those that it is in.
-double LeastQuota(const std::string& top, std::string path, double (*quota_of)(const std::string&)) {
+double LeastQuota(const std::string& top, std::string path,
+                  double (*quota_of)(const std::string&)) {
   double least = quota_of(top);
   while (path.size() > 1) {
     least = std::min(least, quota_of(top + path));
@@ -50,7 +52,8 @@ double ControlGroupQuota() {
     const size_t first = line.find(':');
     const size_t second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    const std::string controllers =
+        "," + line.substr(first + 1, second - first - 1) + ",";
     const std::string path = line.substr(second + 1);
     if (controllers == ",,") {
       least = std::min(least, LeastQuota("/sys/fs/cgroup", path, &QuotaV2));
@@ -66,9 +69,11 @@ double ControlGroupQuota() {
 int CpuAllowance() {
   cpu_set_t set;
   CPU_ZERO(&set);
-  const int affinity = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+  const int affinity =
+      sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
   const double quota = std::ceil(ControlGroupQuota());
-  return std::max(1, static_cast<int>(std::min(static_cast<double>(affinity), quota)));
+  return std::max(
+      1, static_cast<int>(std::min(static_cast<double>(affinity), quota)));
 }
 
 }  // namespace vfsd::rpc

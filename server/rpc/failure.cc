@@ -70,24 +70,31 @@ struct ReasonRow {
 
 // In the order of the enum.
 constexpr std::array kReasons = {
-    ReasonRow{Reason::kSessionExpired, "SESSION_EXPIRED", StatusCode::UNAUTHENTICATED,
+    ReasonRow{Reason::kSessionExpired, "SESSION_EXPIRED",
+              StatusCode::UNAUTHENTICATED,
               "no such session, or its lease lapsed: open a new one"},
-    ReasonRow{Reason::kSessionRequired, "SESSION_REQUIRED", StatusCode::UNAUTHENTICATED,
+    ReasonRow{Reason::kSessionRequired, "SESSION_REQUIRED",
+              StatusCode::UNAUTHENTICATED,
               "this call needs a session: call OpenSession first"},
     ReasonRow{Reason::kDraining, "DRAINING", StatusCode::UNAVAILABLE,
               "the server is shutting down"},
-    ReasonRow{Reason::kSessionLimit, "SESSION_LIMIT", StatusCode::RESOURCE_EXHAUSTED,
-              "too many sessions are open"},
-    ReasonRow{Reason::kBatchTooLarge, "BATCH_TOO_LARGE", StatusCode::RESOURCE_EXHAUSTED,
+    ReasonRow{Reason::kSessionLimit, "SESSION_LIMIT",
+              StatusCode::RESOURCE_EXHAUSTED, "too many sessions are open"},
+    ReasonRow{Reason::kBatchTooLarge, "BATCH_TOO_LARGE",
+              StatusCode::RESOURCE_EXHAUSTED,
               "more bytes or operations in a message than OpenSession allowed"},
-    ReasonRow{Reason::kMalformedRequest, "MALFORMED_REQUEST", StatusCode::INVALID_ARGUMENT,
-              "the message does not parse, a string in it is not UTF-8, or a required part is "
+    ReasonRow{Reason::kMalformedRequest, "MALFORMED_REQUEST",
+              StatusCode::INVALID_ARGUMENT,
+              "the message does not parse, a string in it is not UTF-8, or a "
+              "required part is "
               "missing"},
-    ReasonRow{Reason::kCredentialsDenied, "CREDENTIALS_DENIED", StatusCode::PERMISSION_DENIED,
+    ReasonRow{Reason::kCredentialsDenied, "CREDENTIALS_DENIED",
+              StatusCode::PERMISSION_DENIED,
               "the server does not let this peer act for others"},
 };
 
-grpc::Status BuildStatus(StatusCode code, std::string_view reason, std::string_view text) {
+grpc::Status BuildStatus(StatusCode code, std::string_view reason,
+                         std::string_view text) {
   google::rpc::ErrorInfo info;
   info.set_reason(std::string(reason));
   info.set_domain("vfs.v1");
@@ -102,7 +109,8 @@ std::array<grpc::Status, kErrnoLimit> BuildErrnoStatuses() {
   std::array<grpc::Status, kErrnoLimit> statuses;
   statuses.fill(BuildStatus(StatusCode::UNKNOWN, "EUNKNOWN", "Unknown error"));
   for (const auto& [error, code] : kErrnoCodes) {
-    statuses[static_cast<size_t>(error)] = BuildStatus(code, ErrnoName(error), ErrnoText(error));
+    statuses[static_cast<size_t>(error)] =
+        BuildStatus(code, ErrnoName(error), ErrnoText(error));
   }
   return statuses;
 }
@@ -110,7 +118,8 @@ std::array<grpc::Status, kErrnoLimit> BuildErrnoStatuses() {
 std::array<grpc::Status, kReasons.size()> BuildReasonStatuses() {
   std::array<grpc::Status, kReasons.size()> statuses;
   for (const ReasonRow& row : kReasons) {
-    statuses[static_cast<size_t>(row.reason)] = BuildStatus(row.code, row.name, row.text);
+    statuses[static_cast<size_t>(row.reason)] =
+        BuildStatus(row.code, row.name, row.text);
   }
   return statuses;
 }

@@ -26,8 +26,10 @@ enum class Reason : uint8_t {
 class Failure {
  public:
   // Implicit: a failure is one or the other.
-  Failure(Errno error) : error_(error) {}      // NOLINT(google-explicit-constructor)
-  Failure(Reason reason) : reason_(reason) {}  // NOLINT(google-explicit-constructor)
+  Failure(Errno error)
+      : error_(error) {}  // NOLINT(google-explicit-constructor)
+  Failure(Reason reason)
+      : reason_(reason) {}  // NOLINT(google-explicit-constructor)
 
   bool is_errno() const { return error_ != Errno::kOk; }
   Errno error() const { return error_; }

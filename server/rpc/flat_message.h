@@ -13,7 +13,8 @@ class FlatMessage {
  public:
   // Takes the content of `buffer`, which is empty then.
   explicit FlatMessage(grpc::ByteBuffer& buffer) {
-    if (!buffer.TrySingleSlice(&slice_).ok() && !buffer.DumpToSingleSlice(&slice_).ok()) {
+    if (!buffer.TrySingleSlice(&slice_).ok() &&
+        !buffer.DumpToSingleSlice(&slice_).ok()) {
       slice_ = grpc::Slice();
     }
     buffer.Clear();

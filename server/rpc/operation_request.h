@@ -58,27 +58,16 @@ struct OperationRequest : OperationRequestExtras<Operation> {
 template <typename Operation, typename Resolve>
 bool ForEachReference(OperationRequest<Operation>& request, Resolve&& resolve) {
   if constexpr (std::is_same_v<Operation, vfs::RenameOperation>) {
-    return (!request.reference || resolve(*request.reference, request.operation.old_dir)) &&
-           (!request.new_reference || resolve(*request.new_reference, request.operation.new_dir));
+    return (!request.reference ||
+            resolve(*request.reference, request.operation.old_dir)) &&
+           (!request.new_reference ||
+            resolve(*request.new_reference, request.operation.new_dir));
   } else if constexpr (requires { request.operation.dir; }) {
-    return !request.reference || resolve(*request.reference, request.operation.dir);
+    return !request.reference ||
+           resolve(*request.reference, request.operation.dir);
   } else {
-    return !request.reference || resolve(*request.reference, request.operation.handle);
-  }
-}
-
-// A NUL byte cannot be part of a path, and C would end it there.
-inline bool HasNul(const vfs::PathArgument& path) {
-  return path.has_value() && path->find('\0') != std::string_view::npos;
-}
-template <typename Operation>
-bool PathHasNul(const Operation& operation) {
-  if constexpr (requires { operation.path; }) {
-    return HasNul(operation.path);
-  } else if constexpr (requires { operation.old_path; }) {
-    return HasNul(operation.old_path) || HasNul(operation.new_path);
-  } else {
-    return false;
+    return !request.reference ||
+           resolve(*request.reference, request.operation.handle);
   }
 }
 

@@ -59,18 +59,19 @@ struct IgnoreResult {
 // all. On an error nothing is written; else `observe` gets to see the result.
 template <typename Frame, typename Operation, typename Observe = IgnoreResult>
 Errno RunOperation(vfs::Executor& executor, const vfs::Caller& caller,
-                   OperationRequest<Operation>& request, size_t room, WireWriter& writer,
-                   Observe&& observe = {}) {
+                   OperationRequest<Operation>& request, size_t room,
+                   WireWriter& writer, Observe&& observe = {}) {
   Operation& operation = request.operation;
-  if (PathHasNul(operation)) return Errno::kEINVAL;
   Frame frame;
   if constexpr (std::is_same_v<Operation, vfs::ReadOperation>) {
     if (room == 0) return Errno::kEOVERFLOW;
     // The core fills the very bytes that are sent; their frame comes before.
-    const size_t size = std::min({size_t{request.size}, size_t{kMaxReadBytes}, room});
+    const size_t size =
+        std::min({size_t{request.size}, size_t{kMaxReadBytes}, room});
     writer.Ensure(Frame::kBytes + kReadHeadBytes + size);
-    operation.buffer = std::span(
-        reinterpret_cast<char*>(writer.cursor()) + Frame::kBytes + kReadHeadBytes, size);
+    operation.buffer = std::span(reinterpret_cast<char*>(writer.cursor()) +
+                                     Frame::kBytes + kReadHeadBytes,
+                                 size);
     const Result<size_t> result = executor.Execute(caller, operation);
     if (!result.has_value()) return result.error();
     frame.Begin(writer);
@@ -79,10 +80,12 @@ Errno RunOperation(vfs::Executor& executor, const vfs::Caller& caller,
     return Errno::kOk;
   }
   if constexpr (std::is_same_v<Operation, vfs::ReadDirectoryOperation>) {
-    const auto fitting = static_cast<uint32_t>(room / MaxEntryBytes(operation.with_attributes));
+    const auto fitting =
+        static_cast<uint32_t>(room / MaxEntryBytes(operation.with_attributes));
     if (fitting == 0) return Errno::kEOVERFLOW;
     if (operation.page_size == 0) operation.page_size = kDefaultPageSize;
-    operation.page_size = std::min({operation.page_size, kMaxPageSize, fitting});
+    operation.page_size =
+        std::min({operation.page_size, kMaxPageSize, fitting});
   }
   const auto result = executor.Execute(caller, operation);
   if (!result.has_value()) return result.error();

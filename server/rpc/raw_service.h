@@ -15,7 +15,8 @@
 namespace vfsd::rpc {
 
 using RawUnaryResponder = grpc::ServerAsyncResponseWriter<grpc::ByteBuffer>;
-using RawStream = grpc::ServerAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer>;
+using RawStream =
+    grpc::ServerAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer>;
 
 class RawService {
  public:
@@ -25,10 +26,12 @@ class RawService {
   virtual const google::protobuf::ServiceDescriptor& descriptor() const = 0;
 
   // Asks for the next call of a method; `tag` comes back when there is one.
-  virtual void RequestUnary(int method, grpc::ServerContext* context, grpc::ByteBuffer* request,
-                            RawUnaryResponder* responder, grpc::ServerCompletionQueue* queue,
-                            void* tag) = 0;
-  virtual void RequestStream(int method, grpc::ServerContext* context, RawStream* stream,
+  virtual void RequestUnary(int method, grpc::ServerContext* context,
+                            grpc::ByteBuffer* request,
+                            RawUnaryResponder* responder,
+                            grpc::ServerCompletionQueue* queue, void* tag) = 0;
+  virtual void RequestStream(int method, grpc::ServerContext* context,
+                             RawStream* stream,
                              grpc::ServerCompletionQueue* queue, void* tag) = 0;
 };
 
@@ -38,19 +41,24 @@ class RawServiceOf final : public RawService, private Generated::Service {
  public:
   explicit RawServiceOf(const google::protobuf::ServiceDescriptor& descriptor)
       : descriptor_(descriptor) {
-    for (int method = 0; method < descriptor.method_count(); ++method) this->MarkMethodRaw(method);
+    for (int method = 0; method < descriptor.method_count(); ++method)
+      this->MarkMethodRaw(method);
   }
 
   grpc::Service& service() override { return *this; }
-  const google::protobuf::ServiceDescriptor& descriptor() const override { return descriptor_; }
-
-  void RequestUnary(int method, grpc::ServerContext* context, grpc::ByteBuffer* request,
-                    RawUnaryResponder* responder, grpc::ServerCompletionQueue* queue,
-                    void* tag) override {
-    this->RequestAsyncUnary(method, context, request, responder, queue, queue, tag);
+  const google::protobuf::ServiceDescriptor& descriptor() const override {
+    return descriptor_;
   }
-  void RequestStream(int method, grpc::ServerContext* context, RawStream* stream,
-                     grpc::ServerCompletionQueue* queue, void* tag) override {
+
+  void RequestUnary(int method, grpc::ServerContext* context,
+                    grpc::ByteBuffer* request, RawUnaryResponder* responder,
+                    grpc::ServerCompletionQueue* queue, void* tag) override {
+    this->RequestAsyncUnary(method, context, request, responder, queue, queue,
+                            tag);
+  }
+  void RequestStream(int method, grpc::ServerContext* context,
+                     RawStream* stream, grpc::ServerCompletionQueue* queue,
+                     void* tag) override {
     this->RequestAsyncBidiStreaming(method, context, stream, queue, queue, tag);
   }
 

@@ -36,14 +36,16 @@ bool TakeBytes(const WireField& field, vfs::PathArgument& path) {
 
 // oneof { fixed64 handle; uint32 operation }: the last one counts.
 template <typename Handle>
-bool TakeHandle(const WireField& field, Handle& handle, OperationReference& reference) {
+bool TakeHandle(const WireField& field, Handle& handle,
+                OperationReference& reference) {
   if (field.type != WireType::kFixed64) return true;
   handle = field.value;
   reference.reset();
   return true;
 }
 template <typename Handle>
-bool TakeReference(const WireField& field, Handle& handle, OperationReference& reference) {
+bool TakeReference(const WireField& field, Handle& handle,
+                   OperationReference& reference) {
   if (field.type != WireType::kVarint) return true;
   handle = {};
   reference = static_cast<uint32_t>(field.value);
@@ -52,7 +54,8 @@ bool TakeReference(const WireField& field, Handle& handle, OperationReference& r
 
 }  // namespace
 
-bool RequestDecoder::Decode(std::string_view message, ClaimedCredentials& credentials) {
+bool RequestDecoder::Decode(std::string_view message,
+                            ClaimedCredentials& credentials) {
   using Numbers = v1::Credentials;
   WireReader reader(message);
   for (WireField field; reader.Next(field);) {
@@ -93,26 +96,34 @@ bool RequestDecoder::DecodeCredentials(const WireField& field, int32_t& index) {
 
 // Fields of one name mean the same in all requests that have them.
 template <typename Operation>
-bool RequestDecoder::DecodeField(const WireField& field, OperationRequest<Operation>& request) {
+bool RequestDecoder::DecodeField(const WireField& field,
+                                 OperationRequest<Operation>& request) {
   using Numbers = typename OperationApi<Operation>::Request;
   Operation& operation = request.operation;
-#define VFSD_FIELD(NAME, TAKE)                                                      \
-  if constexpr (requires { Numbers::k##NAME##FieldNumber; }) {                      \
-    if (field.number == static_cast<uint32_t>(Numbers::k##NAME##FieldNumber)) return TAKE; \
+#define VFSD_FIELD(NAME, TAKE)                                                \
+  if constexpr (requires { Numbers::k##NAME##FieldNumber; }) {                \
+    if (field.number == static_cast<uint32_t>(Numbers::k##NAME##FieldNumber)) \
+      return TAKE;                                                            \
   }
   VFSD_FIELD(Session, TakeFixed64(field, request.session))
   VFSD_FIELD(DirHandle, TakeHandle(field, operation.dir, request.reference))
-  VFSD_FIELD(DirOperation, TakeReference(field, operation.dir, request.reference))
+  VFSD_FIELD(DirOperation,
+             TakeReference(field, operation.dir, request.reference))
   VFSD_FIELD(Path, TakeText(field, operation.path))
   VFSD_FIELD(RawPath, TakeBytes(field, operation.path))
   VFSD_FIELD(Handle, TakeHandle(field, operation.handle, request.reference))
-  VFSD_FIELD(HandleOperation, TakeReference(field, operation.handle, request.reference))
-  VFSD_FIELD(OldDirHandle, TakeHandle(field, operation.old_dir, request.reference))
-  VFSD_FIELD(OldDirOperation, TakeReference(field, operation.old_dir, request.reference))
+  VFSD_FIELD(HandleOperation,
+             TakeReference(field, operation.handle, request.reference))
+  VFSD_FIELD(OldDirHandle,
+             TakeHandle(field, operation.old_dir, request.reference))
+  VFSD_FIELD(OldDirOperation,
+             TakeReference(field, operation.old_dir, request.reference))
   VFSD_FIELD(OldPath, TakeText(field, operation.old_path))
   VFSD_FIELD(RawOldPath, TakeBytes(field, operation.old_path))
-  VFSD_FIELD(NewDirHandle, TakeHandle(field, operation.new_dir, request.new_reference))
-  VFSD_FIELD(NewDirOperation, TakeReference(field, operation.new_dir, request.new_reference))
+  VFSD_FIELD(NewDirHandle,
+             TakeHandle(field, operation.new_dir, request.new_reference))
+  VFSD_FIELD(NewDirOperation,
+             TakeReference(field, operation.new_dir, request.new_reference))
   VFSD_FIELD(NewPath, TakeText(field, operation.new_path))
   VFSD_FIELD(RawNewPath, TakeBytes(field, operation.new_path))
   VFSD_FIELD(Flags, TakeVarint(field, operation.flags))
@@ -130,7 +141,8 @@ bool RequestDecoder::DecodeField(const WireField& field, OperationRequest<Operat
 }
 
 template <typename Operation>
-bool RequestDecoder::Decode(std::string_view message, OperationRequest<Operation>& request) {
+bool RequestDecoder::Decode(std::string_view message,
+                            OperationRequest<Operation>& request) {
   WireReader reader(message);
   for (WireField field; reader.Next(field);) {
     if (!DecodeField(field, request)) return false;
@@ -139,7 +151,8 @@ bool RequestDecoder::Decode(std::string_view message, OperationRequest<Operation
 }
 
 template <typename Operation>
-bool RequestDecoder::DecodeAlternative(const WireField& field, AnyOperationRequest& request) {
+bool RequestDecoder::DecodeAlternative(const WireField& field,
+                                       AnyOperationRequest& request) {
   using Request = OperationRequest<Operation>;
   // Twice the same kind is merged; of two kinds the last one counts.
   if (!std::holds_alternative<Request>(request)) request.emplace<Request>();
@@ -147,17 +160,19 @@ bool RequestDecoder::DecodeAlternative(const WireField& field, AnyOperationReque
 }
 
 template <typename... Operations>
-bool RequestDecoder::DecodeBatchOperation(std::string_view message, AnyOperationRequest& request,
+bool RequestDecoder::DecodeBatchOperation(std::string_view message,
+                                          AnyOperationRequest& request,
                                           OperationList<Operations...>) {
   WireReader reader(message);
   for (WireField field; reader.Next(field);) {
     if (field.type != WireType::kLength) continue;
     bool well_formed = true;
     // The alternative whose field it is, if it is one.
-    static_cast<void>(
-        ((field.number == static_cast<uint32_t>(OperationApi<Operations>::kBatchOperation) &&
-          (well_formed = DecodeAlternative<Operations>(field, request), true)) ||
-         ...));
+    static_cast<void>((
+        (field.number ==
+             static_cast<uint32_t>(OperationApi<Operations>::kBatchOperation) &&
+         (well_formed = DecodeAlternative<Operations>(field, request), true)) ||
+        ...));
     if (!well_formed) return false;
   }
   return !reader.malformed();
@@ -181,8 +196,10 @@ RequestDecoder::Outcome RequestDecoder::DecodeBatch(std::string_view message,
         break;
       case Numbers::kOperationsFieldNumber:
         if (field.type != WireType::kLength) break;
-        if (batch.operations.size() == max_operations) return Outcome::kTooManyOperations;
-        if (!DecodeBatchOperation(field.bytes, batch.operations.emplace_back(), AllOperations())) {
+        if (batch.operations.size() == max_operations)
+          return Outcome::kTooManyOperations;
+        if (!DecodeBatchOperation(field.bytes, batch.operations.emplace_back(),
+                                  AllOperations())) {
           return Outcome::kMalformed;
         }
         break;
@@ -193,8 +210,9 @@ RequestDecoder::Outcome RequestDecoder::DecodeBatch(std::string_view message,
   return reader.malformed() ? Outcome::kMalformed : Outcome::kOk;
 }
 
-#define VFSD_INSTANTIATE(Operation) \
-  template bool RequestDecoder::Decode(std::string_view, OperationRequest<vfs::Operation>&);
+#define VFSD_INSTANTIATE(Operation)                      \
+  template bool RequestDecoder::Decode(std::string_view, \
+                                       OperationRequest<vfs::Operation>&);
 VFSD_INSTANTIATE(OpenOperation)
 VFSD_INSTANTIATE(CloseOperation)
 VFSD_INSTANTIATE(StatOperation)

@@ -27,18 +27,23 @@ class RequestDecoder {
   bool Decode(std::string_view message, ClaimedCredentials& credentials);
 
   // `batch` is overwritten; its memory is used again.
-  Outcome DecodeBatch(std::string_view message, size_t max_operations, BatchOfRequests& batch);
+  Outcome DecodeBatch(std::string_view message, size_t max_operations,
+                      BatchOfRequests& batch);
 
   // What OperationRequest::credentials counts.
-  const std::vector<ClaimedCredentials>& credentials() const { return credentials_; }
+  const std::vector<ClaimedCredentials>& credentials() const {
+    return credentials_;
+  }
 
  private:
   template <typename Operation>
-  bool DecodeField(const WireField& field, OperationRequest<Operation>& request);
+  bool DecodeField(const WireField& field,
+                   OperationRequest<Operation>& request);
   template <typename Operation>
   bool DecodeAlternative(const WireField& field, AnyOperationRequest& request);
   template <typename... Operations>
-  bool DecodeBatchOperation(std::string_view message, AnyOperationRequest& request,
+  bool DecodeBatchOperation(std::string_view message,
+                            AnyOperationRequest& request,
                             OperationList<Operations...>);
   bool DecodeCredentials(const WireField& field, int32_t& index);
 

@@ -44,7 +44,8 @@ constexpr int ResponseLengthWidth() {
 void EncodeResponse(WireWriter& writer, vfs::Done done);
 void EncodeResponse(WireWriter& writer, vfs::Handle handle);
 void EncodeResponse(WireWriter& writer, const vfs::Statx& statx);
-void EncodeResponse(WireWriter& writer, const vfs::DirectoryPage& page, bool with_attributes);
+void EncodeResponse(WireWriter& writer, const vfs::DirectoryPage& page,
+                    bool with_attributes);
 
 // To a Read whose `size` bytes lie kReadHeadBytes behind the writer's end
 // already. REQUIRES: as WireWriter::Put.

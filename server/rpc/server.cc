@@ -27,14 +27,17 @@ constexpr int kMinPingIntervalMilliseconds = 10'000;
 constexpr auto kQuiet = std::chrono::milliseconds(100);
 constexpr auto kPollInterval = std::chrono::milliseconds(5);
 
-std::vector<CallMethod> MethodsOf(const std::vector<std::unique_ptr<RawService>>& services) {
+std::vector<CallMethod> MethodsOf(
+    const std::vector<std::unique_ptr<RawService>>& services) {
   std::vector<CallMethod> methods;
   for (const std::unique_ptr<RawService>& service : services) {
-    const google::protobuf::ServiceDescriptor& descriptor = service->descriptor();
+    const google::protobuf::ServiceDescriptor& descriptor =
+        service->descriptor();
     for (int i = 0; i < descriptor.method_count(); ++i) {
-      methods.push_back({.service = descriptor.full_name(),
-                         .name = descriptor.method(i)->name(),
-                         .streaming = descriptor.method(i)->client_streaming()});
+      methods.push_back(
+          {.service = descriptor.full_name(),
+           .name = descriptor.method(i)->name(),
+           .streaming = descriptor.method(i)->client_streaming()});
     }
   }
   return methods;
@@ -42,33 +45,41 @@ std::vector<CallMethod> MethodsOf(const std::vector<std::unique_ptr<RawService>>
 
 }  // namespace
 
-std::expected<std::unique_ptr<Server>, std::string> Server::Start(const ServerOptions& options,
-                                                                  Backend& backend) {
+std::expected<std::unique_ptr<Server>, std::string> Server::Start(
+    const ServerOptions& options, Backend& backend) {
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
 
   std::unique_ptr<Server> server(new Server(backend));
-  server->services_.push_back(std::make_unique<RawServiceOf<::vfs::v1::VfsService>>(
-      *::vfs::v1::OpenRequest::descriptor()->file()->FindServiceByName("VfsService")));
+  server->services_.push_back(
+      std::make_unique<RawServiceOf<::vfs::v1::VfsService>>(
+          *::vfs::v1::OpenRequest::descriptor()->file()->FindServiceByName(
+              "VfsService")));
   if (options.admin_service) {
-    server->services_.push_back(std::make_unique<RawServiceOf<::vfs::v1::AdminService>>(
-        *::vfs::v1::SetFastPathsRequest::descriptor()->file()->FindServiceByName("AdminService")));
+    server->services_.push_back(
+        std::make_unique<RawServiceOf<::vfs::v1::AdminService>>(
+            *::vfs::v1::SetFastPathsRequest::descriptor()
+                 ->file()
+                 ->FindServiceByName("AdminService")));
   }
-  server->statistics_ = std::make_unique<CallStatistics>(MethodsOf(server->services_));
+  server->statistics_ =
+      std::make_unique<CallStatistics>(MethodsOf(server->services_));
 
   grpc::ServerBuilder builder;
   for (const std::unique_ptr<RawService>& service : server->services_) {
     builder.RegisterService(&service->service());
   }
-  builder.SetMaxReceiveMessageSize(static_cast<int>(backend.limits.max_message_bytes) +
-                                   kReceiveSlackBytes);
+  builder.SetMaxReceiveMessageSize(
+      static_cast<int>(backend.limits.max_message_bytes) + kReceiveSlackBytes);
   builder.SetMaxSendMessageSize(-1);
   // Without this a second server could take over the port unnoticed.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxCallsPerConnection);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
+                             kMaxCallsPerConnection);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
-                             kMinPingIntervalMilliseconds);
+  builder.AddChannelArgument(
+      GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+      kMinPingIntervalMilliseconds);
 
   std::vector<int> ports(options.listen.size(), 0);
   for (size_t i = 0; i < options.listen.size(); ++i) {
@@ -76,12 +87,14 @@ std::expected<std::unique_ptr<Server>, std::string> Server::Start(const ServerOp
     if (const std::string why = address.WhyUnusable(); !why.empty()) {
       return std::unexpected("cannot listen on " + address.text() + ": " + why);
     }
-    builder.AddListeningPort(address.text(), grpc::InsecureServerCredentials(), &ports[i]);
+    builder.AddListeningPort(address.text(), grpc::InsecureServerCredentials(),
+                             &ports[i]);
   }
-  const int queues = options.queues > 0 ? options.queues : std::max(1, CpuAllowance() / 2);
+  const int queues =
+      options.queues > 0 ? options.queues : std::max(1, CpuAllowance() / 2);
   for (int i = 0; i < queues; ++i) {
-    server->queues_.push_back(std::make_unique<CallQueue>(builder.AddCompletionQueue(), backend,
-                                                          options.slow_threshold));
+    server->queues_.push_back(std::make_unique<CallQueue>(
+        builder.AddCompletionQueue(), backend, options.slow_threshold));
   }
   server->server_ = builder.BuildAndStart();
   if (server->server_ == nullptr) {

@@ -37,8 +37,8 @@ struct ServerOptions {
 class Server {
  public:
   // backend outlives the server. The error is a sentence for the command line.
-  static std::expected<std::unique_ptr<Server>, std::string> Start(const ServerOptions& options,
-                                                                   Backend& backend);
+  static std::expected<std::unique_ptr<Server>, std::string> Start(
+      const ServerOptions& options, Backend& backend);
   ~Server();
 
   // Where it listens, with real ports.

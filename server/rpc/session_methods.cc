@@ -14,17 +14,21 @@ uint32_t Milliseconds(absl::Duration duration) {
   return static_cast<uint32_t>(absl::ToInt64Milliseconds(duration));
 }
 
-Outcome<vfs::CredentialsRef> CredentialsOf(const CredentialsPolicy& policy,
-                                           const ::vfs::v1::OpenSessionRequest& request) {
+Outcome<vfs::CredentialsRef> CredentialsOf(
+    const CredentialsPolicy& policy,
+    const ::vfs::v1::OpenSessionRequest& request) {
   if (!request.has_credentials()) return policy.Anonymous();
   const ::vfs::v1::Credentials& claimed = request.credentials();
-  return policy.Claim({.uid = claimed.uid(),
-                       .gid = claimed.gid(),
-                       .groups = {claimed.groups().begin(), claimed.groups().end()}});
+  return policy.Claim(
+      {.uid = claimed.uid(),
+       .gid = claimed.gid(),
+       .groups = {claimed.groups().begin(), claimed.groups().end()}});
 }
 
-Outcome<vfs::SessionRef> Open(Backend& backend, const ::vfs::v1::OpenSessionRequest& request) {
-  Outcome<vfs::CredentialsRef> credentials = CredentialsOf(backend.policy, request);
+Outcome<vfs::SessionRef> Open(Backend& backend,
+                              const ::vfs::v1::OpenSessionRequest& request) {
+  Outcome<vfs::CredentialsRef> credentials =
+      CredentialsOf(backend.policy, request);
   if (!credentials.has_value()) return std::unexpected(credentials.error());
   vfs::SessionOptions options;
   options.credentials = *std::move(credentials);
@@ -35,15 +39,18 @@ Outcome<vfs::SessionRef> Open(Backend& backend, const ::vfs::v1::OpenSessionRequ
   Result<vfs::SessionRef> session = backend.sessions.Open(std::move(options));
   if (session.has_value()) return *std::move(session);
   // ENFILE is the table's limit, not one of open files.
-  if (session.error() == Errno::kENFILE) return std::unexpected(Reason::kSessionLimit);
+  if (session.error() == Errno::kENFILE)
+    return std::unexpected(Reason::kSessionLimit);
   return std::unexpected(session.error());
 }
 
 }  // namespace
 
-Outcome<void> OpenSession(Backend& backend, const ::vfs::v1::OpenSessionRequest& request,
+Outcome<void> OpenSession(Backend& backend,
+                          const ::vfs::v1::OpenSessionRequest& request,
                           ::vfs::v1::OpenSessionResponse& response) {
-  if (backend.draining.load(std::memory_order_relaxed)) return std::unexpected(Reason::kDraining);
+  if (backend.draining.load(std::memory_order_relaxed))
+    return std::unexpected(Reason::kDraining);
   const Outcome<vfs::SessionRef> session = Open(backend, request);
   if (!session.has_value()) {
     if (!session.error().is_errno() || !request.errors_in_band()) {
@@ -64,16 +71,19 @@ Outcome<void> OpenSession(Backend& backend, const ::vfs::v1::OpenSessionRequest&
   return {};
 }
 
-Outcome<void> KeepAlive(Backend& backend, const ::vfs::v1::KeepAliveRequest& request,
+Outcome<void> KeepAlive(Backend& backend,
+                        const ::vfs::v1::KeepAliveRequest& request,
                         ::vfs::v1::KeepAliveResponse& response) {
   // Finding it renews it.
-  const Outcome<vfs::SessionRef> session = backend.FindSession(request.session(), false);
+  const Outcome<vfs::SessionRef> session =
+      backend.FindSession(request.session(), false);
   if (!session.has_value()) return std::unexpected(session.error());
   response.set_lease_milliseconds(Milliseconds((*session)->lease()));
   return {};
 }
 
-Outcome<void> CloseSession(Backend& backend, const ::vfs::v1::CloseSessionRequest& request,
+Outcome<void> CloseSession(Backend& backend,
+                           const ::vfs::v1::CloseSessionRequest& request,
                            ::vfs::v1::CloseSessionResponse& response) {
   if (request.session() == 0) return std::unexpected(Reason::kSessionRequired);
   uint32_t closed_handles = 0;

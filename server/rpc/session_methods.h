@@ -7,11 +7,14 @@
 
 namespace vfsd::rpc {
 
-Outcome<void> OpenSession(Backend& backend, const ::vfs::v1::OpenSessionRequest& request,
+Outcome<void> OpenSession(Backend& backend,
+                          const ::vfs::v1::OpenSessionRequest& request,
                           ::vfs::v1::OpenSessionResponse& response);
-Outcome<void> KeepAlive(Backend& backend, const ::vfs::v1::KeepAliveRequest& request,
+Outcome<void> KeepAlive(Backend& backend,
+                        const ::vfs::v1::KeepAliveRequest& request,
                         ::vfs::v1::KeepAliveResponse& response);
-Outcome<void> CloseSession(Backend& backend, const ::vfs::v1::CloseSessionRequest& request,
+Outcome<void> CloseSession(Backend& backend,
+                           const ::vfs::v1::CloseSessionRequest& request,
                            ::vfs::v1::CloseSessionResponse& response);
 
 }  // namespace vfsd::rpc

@@ -2,7 +2,8 @@
 
 namespace vfsd::rpc {
 
-SessionReaper::SessionReaper(vfs::SessionTable& sessions, absl::Duration interval)
+SessionReaper::SessionReaper(vfs::SessionTable& sessions,
+                             absl::Duration interval)
     : sessions_(sessions), thread_([this, interval] { Run(interval); }) {}
 
 SessionReaper::~SessionReaper() {

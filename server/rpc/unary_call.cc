@@ -4,8 +4,9 @@
 
 namespace vfsd::rpc {
 
-UnaryCall::UnaryCall(RawService& service, int method_index, const UnaryMethod& method,
-                     CallRecord record, SlowLog& slow_log, Worker& worker,
+UnaryCall::UnaryCall(RawService& service, int method_index,
+                     const UnaryMethod& method, CallRecord record,
+                     SlowLog& slow_log, Worker& worker,
                      grpc::ServerCompletionQueue& queue)
     : service_(service),
       method_index_(method_index),
@@ -19,8 +20,8 @@ void UnaryCall::Post() {
   responder_.reset();
   context_.emplace();
   responder_.emplace(&*context_);
-  service_.RequestUnary(method_index_, &*context_, &request_, &*responder_, &queue_,
-                        arrived_.Arm());
+  service_.RequestUnary(method_index_, &*context_, &request_, &*responder_,
+                        &queue_, arrived_.Arm());
 }
 
 void UnaryCall::OnArrived(bool ok) {
@@ -36,7 +37,8 @@ void UnaryCall::OnArrived(bool ok) {
 void UnaryCall::Answer(const Outcome<void>& outcome) {
   if (outcome.has_value()) {
     slow_log_.Note(record_.method(), 1, record_.End(grpc::StatusCode::OK));
-    responder_->Finish(worker_.writer.Take(), grpc::Status::OK, answered_.Arm());
+    responder_->Finish(worker_.writer.Take(), grpc::Status::OK,
+                       answered_.Arm());
     return;
   }
   worker_.writer.Discard();

@@ -20,8 +20,9 @@ namespace vfsd::rpc {
 class UnaryCall {
  public:
   // method_index: in the service. record: of this method.
-  UnaryCall(RawService& service, int method_index, const UnaryMethod& method, CallRecord record,
-            SlowLog& slow_log, Worker& worker, grpc::ServerCompletionQueue& queue);
+  UnaryCall(RawService& service, int method_index, const UnaryMethod& method,
+            CallRecord record, SlowLog& slow_log, Worker& worker,
+            grpc::ServerCompletionQueue& queue);
 
   // Waits for a call.
   void Post();

@@ -37,13 +37,15 @@ Outcome<void> RunOperationMethod(Worker& worker, std::string_view message) {
       if (!credentials.has_value()) return std::unexpected(credentials.error());
       caller.credentials = *std::move(credentials);
     }
-    const Errno error = RunOperation<BareFrame>(backend.executor, caller, request,
-                                                backend.limits.max_message_bytes, worker.writer);
+    const Errno error = RunOperation<BareFrame>(
+        backend.executor, caller, request, backend.limits.max_message_bytes,
+        worker.writer);
     if (error != Errno::kOk) return std::unexpected(error);
     return {};
   };
   Outcome<void> outcome = run();
-  if (!outcome.has_value() && outcome.error().is_errno() && (*session)->errors_in_band()) {
+  if (!outcome.has_value() && outcome.error().is_errno() &&
+      (*session)->errors_in_band()) {
     EncodeErrno(worker.writer, outcome.error().error());
     return {};
   }
@@ -55,12 +57,16 @@ template <typename Request, typename Response,
           Outcome<void> (*handle)(Backend&, const Request&, Response&)>
 Outcome<void> RunMessageMethod(Worker& worker, std::string_view message) {
   worker.arena.Reset();
-  auto* request = google::protobuf::Arena::CreateMessage<Request>(&worker.arena);
-  auto* response = google::protobuf::Arena::CreateMessage<Response>(&worker.arena);
-  if (!request->ParseFromArray(message.data(), static_cast<int>(message.size()))) {
+  auto* request =
+      google::protobuf::Arena::CreateMessage<Request>(&worker.arena);
+  auto* response =
+      google::protobuf::Arena::CreateMessage<Response>(&worker.arena);
+  if (!request->ParseFromArray(message.data(),
+                               static_cast<int>(message.size()))) {
     return std::unexpected(Reason::kMalformedRequest);
   }
-  if (Outcome<void> outcome = handle(worker.backend, *request, *response); !outcome.has_value()) {
+  if (Outcome<void> outcome = handle(worker.backend, *request, *response);
+      !outcome.has_value()) {
     return outcome;
   }
   const size_t size = response->ByteSizeLong();
@@ -74,23 +80,27 @@ constexpr std::string_view kVfsService = "vfs.v1.VfsService";
 constexpr std::string_view kAdminService = "vfs.v1.AdminService";
 
 constexpr std::array kMessageMethods = {
-    UnaryMethod{kVfsService, "OpenSession",
-                &RunMessageMethod<::vfs::v1::OpenSessionRequest, ::vfs::v1::OpenSessionResponse,
-                                  &OpenSession>},
+    UnaryMethod{
+        kVfsService, "OpenSession",
+        &RunMessageMethod<::vfs::v1::OpenSessionRequest,
+                          ::vfs::v1::OpenSessionResponse, &OpenSession>},
     UnaryMethod{kVfsService, "KeepAlive",
-                &RunMessageMethod<::vfs::v1::KeepAliveRequest, ::vfs::v1::KeepAliveResponse,
-                                  &KeepAlive>},
-    UnaryMethod{kVfsService, "CloseSession",
-                &RunMessageMethod<::vfs::v1::CloseSessionRequest, ::vfs::v1::CloseSessionResponse,
-                                  &CloseSession>},
-    UnaryMethod{kAdminService, "SetFastPaths",
-                &RunMessageMethod<::vfs::v1::SetFastPathsRequest, ::vfs::v1::SetFastPathsResponse,
-                                  &SetFastPaths>},
+                &RunMessageMethod<::vfs::v1::KeepAliveRequest,
+                                  ::vfs::v1::KeepAliveResponse, &KeepAlive>},
+    UnaryMethod{
+        kVfsService, "CloseSession",
+        &RunMessageMethod<::vfs::v1::CloseSessionRequest,
+                          ::vfs::v1::CloseSessionResponse, &CloseSession>},
+    UnaryMethod{
+        kAdminService, "SetFastPaths",
+        &RunMessageMethod<::vfs::v1::SetFastPathsRequest,
+                          ::vfs::v1::SetFastPathsResponse, &SetFastPaths>},
 };
 
 template <typename... Operations>
 constexpr auto MakeTable(OperationList<Operations...>) {
-  std::array<UnaryMethod, kMessageMethods.size() + sizeof...(Operations)> table{};
+  std::array<UnaryMethod, kMessageMethods.size() + sizeof...(Operations)>
+      table{};
   size_t rows = 0;
   for (const UnaryMethod& method : kMessageMethods) table[rows++] = method;
   ((table[rows++] = UnaryMethod{kVfsService, OperationApi<Operations>::kMethod,

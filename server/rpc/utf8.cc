@@ -9,7 +9,9 @@ namespace {
 // How many bytes the character at `at` takes; 0 if it is none. There are
 // `left` bytes, and the first one is not ASCII.
 size_t CharacterSize(const unsigned char* at, size_t left) {
-  const auto continues = [&](size_t index) { return (at[index] & 0xc0) == 0x80; };
+  const auto continues = [&](size_t index) {
+    return (at[index] & 0xc0) == 0x80;
+  };
   const unsigned char first = at[0];
   if (first < 0xc2) return 0;  // a continuation, or overlong
   if (first < 0xe0) return left >= 2 && continues(1) ? 2 : 0;
@@ -19,7 +21,9 @@ size_t CharacterSize(const unsigned char* at, size_t left) {
     if (first == 0xed && at[1] >= 0xa0) return 0;  // a surrogate
     return 3;
   }
-  if (first > 0xf4 || left < 4 || !continues(1) || !continues(2) || !continues(3)) return 0;
+  if (first > 0xf4 || left < 4 || !continues(1) || !continues(2) ||
+      !continues(3))
+    return 0;
   if (first == 0xf0 && at[1] < 0x90) return 0;   // overlong
   if (first == 0xf4 && at[1] >= 0x90) return 0;  // beyond U+10FFFF
   return 4;

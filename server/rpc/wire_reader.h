@@ -38,7 +38,9 @@ class WireReader {
   bool malformed() const { return malformed_; }
 
   // For packed fields.
-  bool NextVarint(uint64_t& value) { return cursor_ != end_ && ReadVarint(value); }
+  bool NextVarint(uint64_t& value) {
+    return cursor_ != end_ && ReadVarint(value);
+  }
 
  private:
   // Nested groups (long deprecated, but legal in unknown fields) end here, as

@@ -108,7 +108,9 @@ class WireWriter {
   uint8_t* cursor() { return cursor_; }
   void Skip(size_t bytes) { cursor_ += bytes; }
 
-  size_t size() const { return earlier_bytes_ + static_cast<size_t>(cursor_ - begin_); }
+  size_t size() const {
+    return earlier_bytes_ + static_cast<size_t>(cursor_ - begin_);
+  }
 
   // The message; the writer is empty again.
   grpc::ByteBuffer Take();

@@ -14,7 +14,8 @@
 namespace vfsd::rpc {
 
 struct Worker {
-  explicit Worker(Backend& on_backend) : backend(on_backend), batches(on_backend) {}
+  explicit Worker(Backend& on_backend)
+      : backend(on_backend), batches(on_backend) {}
 
   Backend& backend;
   RequestDecoder decoder;

@@ -26,10 +26,9 @@ struct RetiredObject {
   void (*reclaim)(void*);
 };
 
-// Retired objects that share one grace period.
-struct RetiredBatch {
+// Retired objects that share one grace period. liburcu hands its base back.
+struct RetiredBatch : rcu_head {
   static constexpr size_t kCapacity = 128;
-  rcu_head head;
   size_t size = 0;
   std::array<RetiredObject, kCapacity> objects;
 };
@@ -39,20 +38,25 @@ ShardedCounter& RetiredCount() {
   return count;
 }
 
+// Objects retired by reclaims; and whether this thread is reclaiming.
+std::atomic<uint64_t> retired_by_reclaims{0};
+constinit thread_local bool reclaiming = false;
+
 // All readers release it, all reclaims acquire it: for ThreadSanitizer only.
 [[maybe_unused]] char tsan_grace_period;
 
 void ReclaimBatch(rcu_head* head) {
-  std::unique_ptr<RetiredBatch> batch(
-      caa_container_of(head, RetiredBatch, head));
-  internal::rcu_registered =
-      true;  // this is liburcu's thread, which is a reader
+  std::unique_ptr<RetiredBatch> batch(static_cast<RetiredBatch*>(head));
+  // This is liburcu's thread, which is a reader.
+  internal::rcu_registered = true;
 #ifdef VFSD_TSAN
   __tsan_acquire(&tsan_grace_period);
   __tsan_acquire(batch.get());
 #endif
+  reclaiming = true;
   for (size_t i = 0; i < batch->size; ++i)
     batch->objects[i].reclaim(batch->objects[i].object);
+  reclaiming = false;
   RetiredCount().Add(-static_cast<int64_t>(batch->size));
 }
 
@@ -60,7 +64,7 @@ void Submit(RetiredBatch* batch) {
 #ifdef VFSD_TSAN
   __tsan_release(batch);
 #endif
-  urcu_memb_call_rcu(&batch->head, &ReclaimBatch);
+  urcu_memb_call_rcu(batch, &ReclaimBatch);
 }
 
 // The batch that a thread is filling. The owner takes it out, adds to it and
@@ -193,6 +197,8 @@ bool InRcuReadSection() {
 void RcuRetire(void* object, void (*reclaim)(void*)) {
   RetiredCount().Add(1);
   ThisRcuThread().filling().Add({object, reclaim});
+  // After Add: who sees the count finds the object in its batch, or gone.
+  if (reclaiming) retired_by_reclaims.fetch_add(1, std::memory_order_release);
 }
 
 void RcuSynchronize() {
@@ -203,13 +209,15 @@ void RcuSynchronize() {
 }
 
 void RcuBarrier() {
-  // A reclaim may retire more (an inode's directory, a file's inode): until
-  // nothing is left in any batch.
+  // A reclaim may retire more (a directory its parent, a mount its file
+  // system): until one round of reclaims retires nothing. Whether something is
+  // left in a batch would not tell: the flusher may have taken it out.
+  uint64_t before;
   do {
+    before = retired_by_reclaims.load(std::memory_order_acquire);
     Flusher::Get().FlushAll();
     urcu_memb_barrier();
-  } while (Flusher::Get().FlushAll());
-  urcu_memb_barrier();
+  } while (retired_by_reclaims.load(std::memory_order_acquire) != before);
 }
 
 size_t RcuRetiredObjects() {

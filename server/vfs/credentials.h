@@ -29,7 +29,8 @@ class Credentials {
 
   // in_group_p(): the group itself or a supplementary one.
   bool InGroup(uint32_t gid) const {
-    return gid == gid_ || std::binary_search(groups_.begin(), groups_.end(), gid);
+    return gid == gid_ ||
+           std::binary_search(groups_.begin(), groups_.end(), gid);
   }
 
  private:

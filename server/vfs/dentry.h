@@ -23,8 +23,8 @@ class Dentry {
   using Ptr = std::unique_ptr<Dentry, Deleter>;
 
   // name: 1 to 255 bytes; copied. cookie: unique in the directory.
-  static Ptr Create(Inode& parent, std::string_view name, uint32_t hash, Inode& inode,
-                    uint64_t cookie);
+  static Ptr Create(Inode& parent, std::string_view name, uint32_t hash,
+                    Inode& inode, uint64_t cookie);
   static void Delete(Dentry* dentry);
 
   Inode& parent() const { return *parent_; }
@@ -34,12 +34,14 @@ class Dentry {
   std::string_view name() const { return {name_, name_length_}; }
 
   // The key of the table: directory and name.
-  bool Matches(const Inode* parent, uint32_t hash, std::string_view name) const {
+  bool Matches(const Inode* parent, uint32_t hash,
+               std::string_view name) const {
     return hash_ == hash && parent_ == parent && this->name() == name;
   }
 
  private:
-  Dentry(Inode& parent, std::string_view name, uint32_t hash, Inode& inode, uint64_t cookie);
+  Dentry(Inode& parent, std::string_view name, uint32_t hash, Inode& inode,
+         uint64_t cookie);
 
   // Neither is counted: the parent lives as long as it has children, and the
   // inode's namespace reference lasts as long as its names do.

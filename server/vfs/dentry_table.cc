@@ -157,11 +157,13 @@ void DentryTable::Grow(Shard& shard) {
       const uint64_t slot = old->slots[i].load(std::memory_order_relaxed);
       if (slot > kTombstone) Place(*larger, Unpack(slot));
     }
-    sync::RcuDelete(old);
   }
   shard.used = live;
   // release: pairs with Find's acquire.
   shard.array.store(larger.release(), std::memory_order_release);
+  // Only now: a grace period that ended before the store would not have waited
+  // for a reader that finds the old array after it.
+  if (old != nullptr) sync::RcuDelete(old);
 }
 
 void DentryTable::Insert(Dentry* dentry) {

@@ -5,14 +5,17 @@
 #include <utility>
 
 #include "server/vfs/access.h"
+#include "server/vfs/attribute_change.h"
 #include "server/vfs/directory_reader.h"
 #include "server/vfs/file.h"
-#include "server/vfs/make_directory.h"
+#include "server/vfs/make_name.h"
 #include "server/vfs/open.h"
 #include "server/vfs/read.h"
+#include "server/vfs/read_link.h"
 #include "server/vfs/rename.h"
 #include "server/vfs/session.h"
 #include "server/vfs/stat.h"
+#include "server/vfs/stat_file_system.h"
 #include "server/vfs/unlink.h"
 #include "server/vfs/vfs.h"
 
@@ -130,6 +133,41 @@ Result<Done> Executor::Execute(const Caller& caller,
                                const RenameOperation& operation) {
   return FinishOnce(caller, operation,
                     [&] { return Rename(vfs_, caller, operation); });
+}
+
+Result<Done> Executor::Execute(const Caller& caller,
+                               const MakeNodeOperation& operation) {
+  return FinishOnce(caller, operation,
+                    [&] { return MakeNode(vfs_, caller, operation); });
+}
+
+Result<Done> Executor::Execute(const Caller& caller,
+                               const MakeSymlinkOperation& operation) {
+  return FinishOnce(caller, operation,
+                    [&] { return MakeSymlink(vfs_, caller, operation); });
+}
+
+Result<Done> Executor::Execute(const Caller& caller,
+                               const MakeLinkOperation& operation) {
+  return FinishOnce(caller, operation,
+                    [&] { return MakeLink(vfs_, caller, operation); });
+}
+
+Result<std::string> Executor::Execute(const Caller& caller,
+                                      const ReadLinkOperation& operation) {
+  return Finish(operation, [&] { return ReadLink(vfs_, caller, operation); });
+}
+
+Result<Done> Executor::Execute(const Caller& caller,
+                               const SetAttributesOperation& operation) {
+  return FinishOnce(caller, operation,
+                    [&] { return SetAttributes(vfs_, caller, operation); });
+}
+
+Result<Statfs> Executor::Execute(const Caller& caller,
+                                 const StatFileSystemOperation& operation) {
+  return Finish(operation,
+                [&] { return StatFileSystem(vfs_, caller, operation); });
 }
 
 }  // namespace vfsd::vfs

@@ -25,7 +25,8 @@ class Vfs;
 // request overrides them.
 struct Caller {
   explicit Caller(Session& on_session);
-  Caller(Session& on_session, CredentialsRef as) : session(on_session), credentials(std::move(as)) {}
+  Caller(Session& on_session, CredentialsRef as)
+      : session(on_session), credentials(std::move(as)) {}
 
   Session& session;
   CredentialsRef credentials;
@@ -40,19 +41,35 @@ class Executor {
   Result<Statx> Execute(const Caller& caller, const StatOperation& operation);
   Result<Done> Execute(const Caller& caller, const AccessOperation& operation);
   Result<size_t> Execute(const Caller& caller, const ReadOperation& operation);
-  Result<DirectoryPage> Execute(const Caller& caller, const ReadDirectoryOperation& operation);
-  Result<Done> Execute(const Caller& caller, const MakeDirectoryOperation& operation);
+  Result<DirectoryPage> Execute(const Caller& caller,
+                                const ReadDirectoryOperation& operation);
+  Result<Done> Execute(const Caller& caller,
+                       const MakeDirectoryOperation& operation);
   Result<Done> Execute(const Caller& caller, const UnlinkOperation& operation);
   Result<Done> Execute(const Caller& caller, const RenameOperation& operation);
+  Result<Done> Execute(const Caller& caller,
+                       const MakeNodeOperation& operation);
+  Result<Done> Execute(const Caller& caller,
+                       const MakeSymlinkOperation& operation);
+  Result<Done> Execute(const Caller& caller,
+                       const MakeLinkOperation& operation);
+  Result<std::string> Execute(const Caller& caller,
+                              const ReadLinkOperation& operation);
+  Result<Done> Execute(const Caller& caller,
+                       const SetAttributesOperation& operation);
+  Result<Statfs> Execute(const Caller& caller,
+                         const StatFileSystemOperation& operation);
 
   // Operations that ended, by kind and result.
   const OperationCounters& counters() const { return counters_; }
 
  private:
   template <typename Operation, typename Run>
-  Result<typename Operation::Result> Finish(const Operation& operation, Run&& run);
+  Result<typename Operation::Result> Finish(const Operation& operation,
+                                            Run&& run);
   template <typename Operation, typename Run>
-  Result<typename Operation::Result> FinishOnce(const Caller& caller, const Operation& operation,
+  Result<typename Operation::Result> FinishOnce(const Caller& caller,
+                                                const Operation& operation,
                                                 Run&& run);
 
   Vfs& vfs_;

@@ -29,7 +29,8 @@ std::optional<FastPathSet> FastPathSet::Parse(std::string_view list) {
   uint32_t bits = 0;
   for (;;) {
     const size_t comma = list.find(',');
-    const std::optional<FastPath> path = FastPathFromName(list.substr(0, comma));
+    const std::optional<FastPath> path =
+        FastPathFromName(list.substr(0, comma));
     if (!path.has_value()) return std::nullopt;
     bits |= 1U << static_cast<unsigned>(*path);
     if (comma == std::string_view::npos) return FastPathSet(bits);

@@ -32,7 +32,8 @@ enum class FastPath : uint8_t {
 };
 inline constexpr size_t kFastPathCount = 4;
 inline constexpr std::array<FastPath, kFastPathCount> kAllFastPaths = {
-    FastPath::kReleaseEmpty, FastPath::kOpenConsume, FastPath::kPermanent, FastPath::kEmptyPath};
+    FastPath::kReleaseEmpty, FastPath::kOpenConsume, FastPath::kPermanent,
+    FastPath::kEmptyPath};
 
 // "release-empty", "open-consume", "permanent", "empty-path".
 std::string_view FastPathName(FastPath path);
@@ -46,7 +47,9 @@ class FastPathSet {
   // "all", "none" or names separated by commas; nullopt for anything else.
   static std::optional<FastPathSet> Parse(std::string_view list);
 
-  bool contains(FastPath path) const { return (bits_ >> static_cast<unsigned>(path)) & 1U; }
+  bool contains(FastPath path) const {
+    return (bits_ >> static_cast<unsigned>(path)) & 1U;
+  }
 
  private:
   explicit FastPathSet(uint32_t bits) : bits_(bits) {}
@@ -64,16 +67,23 @@ class FastPaths {
     return switches_[static_cast<size_t>(path)].load(std::memory_order_relaxed);
   }
   void Set(FastPath path, bool enabled) {
-    switches_[static_cast<size_t>(path)].store(enabled, std::memory_order_relaxed);
+    switches_[static_cast<size_t>(path)].store(enabled,
+                                               std::memory_order_relaxed);
   }
 
   // An operation took the fast path.
   void CountHit(FastPath path) { hits_[static_cast<size_t>(path)].Add(1); }
   // An operation that might have taken it took the general path.
-  void CountGeneral(FastPath path) { general_[static_cast<size_t>(path)].Add(1); }
+  void CountGeneral(FastPath path) {
+    general_[static_cast<size_t>(path)].Add(1);
+  }
 
-  int64_t hits(FastPath path) const { return hits_[static_cast<size_t>(path)].Sum(); }
-  int64_t general(FastPath path) const { return general_[static_cast<size_t>(path)].Sum(); }
+  int64_t hits(FastPath path) const {
+    return hits_[static_cast<size_t>(path)].Sum();
+  }
+  int64_t general(FastPath path) const {
+    return general_[static_cast<size_t>(path)].Sum();
+  }
 
  private:
   std::array<std::atomic<bool>, kFastPathCount> switches_;

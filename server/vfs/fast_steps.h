@@ -19,15 +19,17 @@ class FastSteps {
 
   StepOutcome Start(const WalkRequest& request, bool absolute) {
     request_ = &request;
-    if (absolute || !request.dir.has_value()) {
-      here_ = request.session.root();
-      return StepOutcome::Ok();
-    }
+    root_ = request.session.root();
+    here_ = root_;
+    if (absolute || !request.dir.has_value()) return StepOutcome::Ok();
     const Result<File*> file = request.session.files().Find(*request.dir);
     if (!file.has_value()) return file.error();
     here_ = (*file)->path();
+    if (request.scoped()) root_ = here_;
     return StepOutcome::Ok();
   }
+
+  const PathView& root() const { return root_; }
 
   const PathView& here() const { return here_; }
   const PathView& next() const { return next_; }
@@ -70,9 +72,9 @@ class FastSteps {
     const StepOutcome outcome = CheckHere();
     if (!outcome.ok()) return outcome;
     next_ = here_;
-    // Out of the roots of mounts, but never out of the session's root.
+    // Out of the roots of mounts, but never out of the walk's root.
     for (;;) {
-      if (next_ == request_->session.root()) return outcome;
+      if (next_ == root_) return outcome;
       if (next_.inode != next_.mount->root()) break;
       if (next_.mount->parent() == nullptr) return outcome;
       next_ = {next_.mount->parent(), next_.mount->mountpoint()};
@@ -82,7 +84,7 @@ class FastSteps {
   }
 
   StepOutcome JumpToRoot() {
-    here_ = request_->session.root();
+    here_ = root_;
     return StepOutcome::Ok();
   }
 
@@ -109,6 +111,7 @@ class FastSteps {
   }
 
   const WalkRequest* request_ = nullptr;
+  PathView root_;
   PathView here_;
   PathView next_;
 };

@@ -20,7 +20,8 @@ File::File(uint32_t flags, CredentialsRef credentials,
     : accounting_(accounting),
       flags_(flags),
       mode_(mode),
-      credentials_(std::move(credentials)) {
+      credentials_(std::move(credentials)),
+      opener_(credentials_.get()) {
   live_objects::Add(ObjectKind::kFile, 1);
 }
 

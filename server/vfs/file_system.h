@@ -23,6 +23,8 @@ namespace vfsd::vfs {
 struct FileSystemTraits {
   // As in /proc/mounts.
   std::string_view type_name;
+  // As in statfs(2).
+  uint64_t magic = 0;
   uint32_t block_size = 4096;
   // What statx can tell of its files, beside what every file system can.
   uint64_t attributes_mask = 0;
@@ -56,6 +58,10 @@ class FileSystem {
   // The names. What changes them is in namespace_link.h.
   DentryTable& dentries() { return dentries_; }
   const DentryTable& dentries() const { return dentries_; }
+
+  // Names and the root: what statfs(2) counts as files in use, hard links once
+  // a name.
+  size_t inode_count() const { return dentries_.size() + 1; }
 
   // The root directory; the file system holds a reference.
   Inode& root() const { return *root_; }

@@ -30,7 +30,8 @@ class FileTable {
   static constexpr uint32_t kMaxSlots = 1U << 20;
 
   // max_handles: 1 to kMaxSlots.
-  FileTable(FileAccounting& accounting, uint8_t boot_epoch, uint64_t salt, uint32_t max_handles);
+  FileTable(FileAccounting& accounting, uint8_t boot_epoch, uint64_t salt,
+            uint32_t max_handles);
   // REQUIRES: CloseAll was called.
   ~FileTable();
 
@@ -57,7 +58,9 @@ class FileTable {
   // many were open.
   uint32_t CloseAll();
 
-  uint32_t open_handles() const { return open_handles_.load(std::memory_order_relaxed); }
+  uint32_t open_handles() const {
+    return open_handles_.load(std::memory_order_relaxed);
+  }
   uint32_t max_handles() const { return max_handles_; }
 
  private:
@@ -90,7 +93,8 @@ class FileTable {
 
   mutable absl::Mutex mu_;
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
-  uint32_t reserved_ ABSL_GUARDED_BY(mu_) = 0;  // slots in use, installed or not
+  uint32_t reserved_ ABSL_GUARDED_BY(mu_) =
+      0;  // slots in use, installed or not
   uint32_t slots_made_ ABSL_GUARDED_BY(mu_) = 0;
   std::vector<uint32_t> free_slots_ ABSL_GUARDED_BY(mu_);
   // Chunk i holds slots i * kChunkSlots …; published with release.

@@ -30,10 +30,10 @@ inline constexpr uint32_t kOSyncBit = 04000000;
 inline constexpr uint32_t kOPath = 010000000;
 inline constexpr uint32_t kOTmpfileBit = 020000000;
 // Everything that openat(2) knows; other bits are dropped.
-inline constexpr uint32_t kOValid = kOAccMode | kOCreat | kOExcl | kONoctty | kOTrunc | kOAppend |
-                                    kONonblock | kODsync | kFasync | kODirect | kOLargefile |
-                                    kODirectory | kONofollow | kONoatime | kOCloexec | kOSyncBit |
-                                    kOPath | kOTmpfileBit;
+inline constexpr uint32_t kOValid =
+    kOAccMode | kOCreat | kOExcl | kONoctty | kOTrunc | kOAppend | kONonblock |
+    kODsync | kFasync | kODirect | kOLargefile | kODirectory | kONofollow |
+    kONoatime | kOCloexec | kOSyncBit | kOPath | kOTmpfileBit;
 
 // The *at calls.
 inline constexpr uint32_t kAtSymlinkNofollow = 0x100;
@@ -50,6 +50,15 @@ inline constexpr uint32_t kAtStatxSyncType = 0x6000;
 inline constexpr uint32_t kXOk = 1;
 inline constexpr uint32_t kWOk = 2;
 inline constexpr uint32_t kROk = 4;
+
+// openat2(2): how a path may be resolved.
+inline constexpr uint64_t kResolveNoXdev = 0x01;
+inline constexpr uint64_t kResolveNoMagiclinks = 0x02;
+inline constexpr uint64_t kResolveNoSymlinks = 0x04;
+inline constexpr uint64_t kResolveBeneath = 0x08;
+inline constexpr uint64_t kResolveInRoot = 0x10;
+inline constexpr uint64_t kResolveCached = 0x20;
+inline constexpr uint64_t kResolveValid = 0x3f;
 
 // renameat2(2).
 inline constexpr uint32_t kRenameNoreplace = 1;
@@ -103,20 +112,35 @@ inline constexpr uint32_t kPathMax = 4096;  // with the terminating NUL
 inline constexpr uint32_t kMaxSymlinks = 40;
 inline constexpr uint32_t kNgroupsMax = 65536;
 
-inline constexpr bool IsDirectory(uint32_t mode) { return (mode & kSIfmt) == kSIfdir; }
-inline constexpr bool IsRegular(uint32_t mode) { return (mode & kSIfmt) == kSIfreg; }
-inline constexpr bool IsSymlink(uint32_t mode) { return (mode & kSIfmt) == kSIflnk; }
+inline constexpr bool IsDirectory(uint32_t mode) {
+  return (mode & kSIfmt) == kSIfdir;
+}
+inline constexpr bool IsRegular(uint32_t mode) {
+  return (mode & kSIfmt) == kSIfreg;
+}
+inline constexpr bool IsSymlink(uint32_t mode) {
+  return (mode & kSIfmt) == kSIflnk;
+}
 inline constexpr bool IsDevice(uint32_t mode) {
   return (mode & kSIfmt) == kSIfchr || (mode & kSIfmt) == kSIfblk;
 }
-inline constexpr bool IsFifo(uint32_t mode) { return (mode & kSIfmt) == kSIfifo; }
-inline constexpr bool IsSocket(uint32_t mode) { return (mode & kSIfmt) == kSIfsock; }
+inline constexpr bool IsFifo(uint32_t mode) {
+  return (mode & kSIfmt) == kSIfifo;
+}
+inline constexpr bool IsSocket(uint32_t mode) {
+  return (mode & kSIfmt) == kSIfsock;
+}
 
 // A device number as the API tells it: major and minor in one word.
-inline constexpr uint64_t MakeDevice(uint32_t device_major, uint32_t device_minor) {
+inline constexpr uint64_t MakeDevice(uint32_t device_major,
+                                     uint32_t device_minor) {
   return uint64_t{device_major} << 32 | device_minor;
 }
-inline constexpr uint32_t DeviceMajor(uint64_t device) { return static_cast<uint32_t>(device >> 32); }
-inline constexpr uint32_t DeviceMinor(uint64_t device) { return static_cast<uint32_t>(device); }
+inline constexpr uint32_t DeviceMajor(uint64_t device) {
+  return static_cast<uint32_t>(device >> 32);
+}
+inline constexpr uint32_t DeviceMinor(uint64_t device) {
+  return static_cast<uint32_t>(device);
+}
 
 }  // namespace vfsd::vfs::linux_abi

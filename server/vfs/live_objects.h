@@ -34,8 +34,12 @@ namespace live_objects {
 
 inline std::array<ShardedCounter, kObjectKindCount> counters;
 
-inline void Add(ObjectKind kind, int64_t delta) { counters[static_cast<size_t>(kind)].Add(delta); }
-inline int64_t Count(ObjectKind kind) { return counters[static_cast<size_t>(kind)].Sum(); }
+inline void Add(ObjectKind kind, int64_t delta) {
+  counters[static_cast<size_t>(kind)].Add(delta);
+}
+inline int64_t Count(ObjectKind kind) {
+  return counters[static_cast<size_t>(kind)].Sum();
+}
 
 // All counts, by kind. Tests compare two of them.
 using Snapshot = std::array<int64_t, kObjectKindCount>;

@@ -22,6 +22,7 @@ class LockedSteps {
 
   StepOutcome Start(const WalkRequest& request, bool absolute) {
     request_ = &request;
+    root_ = request.session.root();
     if (absolute || !request.dir.has_value()) return JumpToRoot();
     const sync::RcuReadSection section;
     const Result<File*> file = request.session.files().Find(*request.dir);
@@ -29,8 +30,14 @@ class LockedSteps {
     here_ = PinnedPath::TryShare((*file)->path());
     // Closed in this moment.
     if (!here_) return Errno::kEBADF;
+    if (request.scoped()) {
+      scope_ = PinnedPath::Share(here_.view());
+      root_ = scope_.view();
+    }
     return StepOutcome::Ok();
   }
+
+  const PathView& root() const { return root_; }
 
   const PathView& here() const { return here_.view(); }
   const PathView& next() const { return next_.view(); }
@@ -82,10 +89,9 @@ class LockedSteps {
     const Errno error = CheckSearch(request_->credentials, here_.inode());
     if (error != Errno::kOk) return error;
     PathView up = here_.view();
-    const PathView& root = request_->session.root();
     // A pinned mount keeps its parents and their mountpoints.
     for (;;) {
-      if (up == root ||
+      if (up == root_ ||
           (up.inode == up.mount->root() && up.mount->parent() == nullptr)) {
         next_ = PinnedPath::Share(up);
         return Errno::kOk;
@@ -103,7 +109,7 @@ class LockedSteps {
   }
 
   StepOutcome JumpToRoot() {
-    here_ = PinnedPath::Share(request_->session.root());
+    here_ = PinnedPath::Share(root_);
     return StepOutcome::Ok();
   }
 
@@ -111,6 +117,9 @@ class LockedSteps {
 
  private:
   const WalkRequest* request_ = nullptr;
+  // The session's root, which the session pins, or scope_.
+  PathView root_;
+  PinnedPath scope_;
   PinnedPath here_;
   PinnedPath next_;
   // Links whose targets are being walked.

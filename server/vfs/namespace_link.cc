@@ -74,17 +74,22 @@ void AddName(FileSystem& file_system, Inode& directory, std::string_view name,
   StampDirectory(file_system, directory, now, is_directory ? 1 : 0);
 }
 
-void AddHardLink(FileSystem& file_system, Inode& directory,
-                 std::string_view name, Inode& existing, Timestamp now) {
+Errno TryAddHardLink(FileSystem& file_system, Inode& directory,
+                     std::string_view name, Inode& existing, Timestamp now) {
   {
     sync::SeqLockWriter writer(existing.attribute_lock);
-    // From nlink 0 (O_TMPFILE) the namespace gets a reference of its own.
-    if (existing.nlink() == 0) existing.references.Get();
+    if (existing.nlink() == 0) {
+      if (!existing.HasFlag(kInodeLinkable)) return Errno::kENOENT;
+      existing.ClearFlag(kInodeLinkable);
+      // The namespace's reference; the caller's keeps the inode until then.
+      existing.references.Get();
+    }
     existing.SetLinkCount(existing.nlink() + 1);
     existing.SetChangeTime(now);
   }
   Publish(file_system, directory, name, existing);
   StampDirectory(file_system, directory, now, 0);
+  return Errno::kOk;
 }
 
 void RemoveName(FileSystem& file_system, Inode& directory, Dentry& dentry,
@@ -244,8 +249,8 @@ Errno LinkChild(FileSystem& file_system, Inode& directory,
   absl::MutexLock lock(&directory.directory().mu);
   const Errno error = CheckNewName(file_system, directory, name);
   if (error != Errno::kOk) return error;
-  AddHardLink(file_system, directory, name, existing, Timestamp::Now());
-  return Errno::kOk;
+  return TryAddHardLink(file_system, directory, name, existing,
+                        Timestamp::Now());
 }
 
 namespace {

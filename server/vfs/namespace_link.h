@@ -25,9 +25,10 @@ Dentry* FindName(const FileSystem& file_system, const Inode& directory,
 void AddName(FileSystem& file_system, Inode& directory, std::string_view name,
              PinnedInode child, Timestamp now);
 
-// Gives an inode that has names (or had none, O_TMPFILE: nlink 0) another one.
-void AddHardLink(FileSystem& file_system, Inode& directory,
-                 std::string_view name, Inode& existing, Timestamp now);
+// Gives an inode that has names another one, and one that was made without
+// (O_TMPFILE) its first. ENOENT if it has lost its last name, or may have none.
+Errno TryAddHardLink(FileSystem& file_system, Inode& directory,
+                     std::string_view name, Inode& existing, Timestamp now);
 
 // Removes a name of something that is no directory. The inode ends with its
 // last name and last user.

@@ -3,9 +3,11 @@
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
+#include "server/vfs/attribute_change.h"
 #include "server/vfs/executor.h"
 #include "server/vfs/locked_steps.h"
 #include "server/vfs/namespace_link.h"
+#include "server/vfs/new_inode.h"
 #include "server/vfs/path_walk.h"
 #include "server/vfs/permission.h"
 #include "server/vfs/session.h"
@@ -31,10 +33,14 @@ struct FileOpener::OpenFlags {
 
   static Result<OpenFlags> From(const OpenOperation& operation) {
     OpenFlags result;
+    if (operation.resolve.has_value()) {
+      const Errno error = CheckStrictly(operation);
+      if (error != Errno::kOk) return Fail(error);
+    }
     // openat(2) drops what it does not know, and what O_PATH does not use.
     result.flags = operation.flags & kOValid;
     if ((result.flags & kOPath) != 0) {
-      result.flags &= kODirectory | kONofollow | kOPath | kOCloexec;
+      result.flags &= kPathOnlyFlags;
     }
     const bool creates = (result.flags & (kOCreat | kOTmpfileBit)) != 0;
     if (creates) result.mode = operation.mode & kPermissionBits;
@@ -57,38 +63,35 @@ struct FileOpener::OpenFlags {
     if ((result.flags & kONofollow) == 0) result.walk |= kWalkFollow;
     if ((result.flags & kODirectory) != 0) result.walk |= kWalkDirectory;
     if (result.creates()) result.walk |= kWalkCreate;
+    const bool cached_only =
+        (operation.resolve.value_or(0) & kResolveCached) != 0;
+    if (cached_only &&
+        (result.flags & (kOTrunc | kOCreat | kOTmpfileBit)) != 0) {
+      return Fail(Errno::kEAGAIN);
+    }
     return result;
   }
+
+ private:
+  // What O_PATH leaves of the flags.
+  static constexpr uint32_t kPathOnlyFlags =
+      kODirectory | kONofollow | kOPath | kOCloexec;
+
+  // openat2(2) refuses what openat(2) overlooks.
+  static Errno CheckStrictly(const OpenOperation& operation) {
+    const uint64_t resolve = *operation.resolve;
+    constexpr uint64_t kScopes = kResolveBeneath | kResolveInRoot;
+    const bool legal = (operation.flags & ~kOValid) == 0 &&
+                       (resolve & ~kResolveValid) == 0 &&
+                       (resolve & kScopes) != kScopes &&
+                       ((operation.flags & kOPath) == 0 ||
+                        (operation.flags & ~kPathOnlyFlags) == 0);
+    const bool creates = (operation.flags & (kOCreat | kOTmpfileBit)) != 0;
+    const bool legal_mode = creates ? (operation.mode & ~kPermissionBits) == 0
+                                    : operation.mode == 0;
+    return legal && legal_mode ? Errno::kOk : Errno::kEINVAL;
+  }
 };
-
-NewInodeOwner InitOwner(const Credentials& credentials, uint32_t umask,
-                        const Inode& directory, uint32_t mode) {
-  NewInodeOwner owner{mode & ~(umask & 0777), credentials.uid(),
-                      credentials.gid()};
-  if ((directory.mode() & kSIsgid) == 0) return owner;
-  owner.gid = directory.gid();
-  if (linux_abi::IsDirectory(mode)) {
-    owner.mode |= kSIsgid;
-  } else if ((owner.mode & (kSIsgid | kSIxgrp)) == (kSIsgid | kSIxgrp) &&
-             !credentials.InGroup(owner.gid) && !credentials.IsPrivileged()) {
-    owner.mode &= ~kSIsgid;
-  }
-  return owner;
-}
-
-void TruncateToEmpty(const Credentials& credentials, Inode& inode) {
-  const Timestamp now = Timestamp::Now();
-  sync::SeqLockWriter writer(inode.attribute_lock);
-  inode.SetSize(0);
-  inode.ClearFlag(kInodeAllocated);
-  inode.SetModifyTime(now);
-  inode.SetChangeTime(now);
-  if (!credentials.IsPrivileged()) {
-    uint32_t permissions = inode.mode() & kPermissionBits & ~kSIsuid;
-    if ((permissions & kSIxgrp) != 0) permissions &= ~kSIsgid;
-    inode.SetPermissions(permissions);
-  }
-}
 
 Result<Handle> FileOpener::Run(const OpenOperation& operation) {
   const Result<OpenFlags> flags = OpenFlags::From(operation);
@@ -126,9 +129,13 @@ Result<Handle> FileOpener::Run(const OpenOperation& operation) {
 
 Errno FileOpener::OpenPath(const OpenOperation& operation,
                            const OpenFlags& flags, File& file) {
-  const WalkRequest request{
-      vfs_,          caller_.session, *caller_.credentials,
-      operation.dir, *operation.path, flags.walk};
+  const WalkRequest request{vfs_,
+                            caller_.session,
+                            *caller_.credentials,
+                            operation.dir,
+                            *operation.path,
+                            flags.walk,
+                            operation.resolve.value_or(0)};
   if (flags.temporary) return OpenTemporary(request, flags, file);
   if (flags.creates()) return OpenExistingOrCreate(request, flags, file);
   Result<PinnedPath> path = Walker(request).Resolve();
@@ -169,18 +176,10 @@ Errno FileOpener::OpenExistingOrCreate(const WalkRequest& request,
           if (error != Errno::kOk) return error;
           FileSystem& file_system = mount.file_system();
           if (!file_system.traits().namespace_mutable) return Errno::kEACCES;
-          const NewInodeOwner owner =
-              InitOwner(*caller_.credentials, caller_.session.umask(),
-                        directory, kSIfreg | flags.mode);
           const Timestamp now = Timestamp::Now();
-          Inode::Init init;
-          init.mode = owner.mode;
-          init.uid = owner.uid;
-          init.gid = owner.gid;
-          init.ino = file_system.NextInodeNumber();
-          init.atime = init.mtime = init.ctime = init.btime = now;
-          PinnedInode inode = PinnedInode::Adopt(
-              std::make_unique<Inode>(std::move(init)).release());
+          PinnedInode inode =
+              NewInode(file_system, directory, caller_,
+                       {.mode = kSIfreg | flags.mode, .now = now});
           created = PinnedInode::Share(*inode);
           AddName(file_system, directory, walk.last(), std::move(inode), now);
         }
@@ -229,18 +228,9 @@ Errno FileOpener::OpenTemporary(const WalkRequest& request,
   if (error != Errno::kOk) return error;
   FileSystem& file_system = mount.file_system();
   if (!file_system.traits().namespace_mutable) return Errno::kEOPNOTSUPP;
-  const NewInodeOwner owner =
-      InitOwner(*caller_.credentials, caller_.session.umask(),
-                directory->inode(), kSIfreg | flags.mode);
-  Inode::Init init;
-  init.mode = owner.mode;
-  init.uid = owner.uid;
-  init.gid = owner.gid;
-  init.ino = file_system.NextInodeNumber();
-  init.nlink = 0;
-  init.atime = init.mtime = init.ctime = init.btime = Timestamp::Now();
-  const PinnedInode inode =
-      PinnedInode::Adopt(std::make_unique<Inode>(std::move(init)).release());
+  const PinnedInode inode = NewInode(
+      file_system, directory->inode(), caller_,
+      {.mode = kSIfreg | flags.mode, .now = Timestamp::Now(), .named = false});
   if (!flags.exclusive()) inode->SetFlag(kInodeLinkable);
   PinnedPath path = PinnedPath::Share({&mount, inode.get()});
   return Finish(std::move(path), nullptr, flags, /*created=*/true, file);

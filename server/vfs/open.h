@@ -55,18 +55,4 @@ class FileOpener {
   const Caller& caller_;
 };
 
-// What a new inode's owner and mode are (inode_init_owner, mode_strip_sgid,
-// umask): `mode` holds the type.
-struct NewInodeOwner {
-  uint32_t mode;
-  uint32_t uid;
-  uint32_t gid;
-};
-NewInodeOwner InitOwner(const Credentials& credentials, uint32_t umask,
-                        const Inode& directory, uint32_t mode);
-
-// do_truncate() to nothing: times change also if it was empty, set-id bits go
-// unless the caller is privileged.
-void TruncateToEmpty(const Credentials& credentials, Inode& inode);
-
 }  // namespace vfsd::vfs

@@ -22,6 +22,18 @@ std::string_view OperationKindName(OperationKind kind) {
       return "unlink";
     case OperationKind::kRename:
       return "rename";
+    case OperationKind::kMakeNode:
+      return "mknod";
+    case OperationKind::kMakeSymlink:
+      return "symlink";
+    case OperationKind::kMakeLink:
+      return "link";
+    case OperationKind::kReadLink:
+      return "readlink";
+    case OperationKind::kSetAttributes:
+      return "setattr";
+    case OperationKind::kStatFileSystem:
+      return "statfs";
   }
   return "unknown";
 }

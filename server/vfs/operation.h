@@ -41,11 +41,17 @@ enum class OperationKind : uint8_t {
   kMakeDirectory,
   kUnlink,
   kRename,
+  kMakeNode,
+  kMakeSymlink,
+  kMakeLink,
+  kReadLink,
+  kSetAttributes,
+  kStatFileSystem,
 };
-inline constexpr size_t kOperationKindCount = 9;
+inline constexpr size_t kOperationKindCount = 15;
 
 // "open", "close", "stat", "access", "read", "readdir", "mkdir", "unlink",
-// "rename".
+// "rename", "mknod", "symlink", "link", "readlink", "setattr", "statfs".
 std::string_view OperationKindName(OperationKind kind);
 
 // What a success without a result answers.
@@ -77,7 +83,7 @@ struct Statx {
   uint32_t dio_offset_align = 0;
 };
 
-// openat(2).
+// openat(2); with `resolve`, openat2(2), which is strict about flags and mode.
 struct OpenOperation {
   static constexpr OperationKind kKind = OperationKind::kOpen;
   using Result = Handle;
@@ -85,6 +91,7 @@ struct OpenOperation {
   PathArgument path;
   uint32_t flags = 0;
   uint32_t mode = 0;
+  std::optional<uint64_t> resolve;  // RESOLVE_*
   uint64_t request_id = 0;
 };
 
@@ -180,6 +187,95 @@ struct RenameOperation {
   PathArgument new_path;
   uint32_t flags = 0;
   uint64_t request_id = 0;
+};
+
+// mknodat(2): a regular file, fifo, socket or device node.
+struct MakeNodeOperation {
+  static constexpr OperationKind kKind = OperationKind::kMakeNode;
+  using Result = Done;
+  DirectoryArgument dir;
+  PathArgument path;
+  uint32_t mode = 0;    // type (none: a regular file) and permissions
+  uint64_t device = 0;  // of a device node: linux_abi::MakeDevice
+  uint64_t request_id = 0;
+};
+
+// symlinkat(2).
+struct MakeSymlinkOperation {
+  static constexpr OperationKind kKind = OperationKind::kMakeSymlink;
+  using Result = Done;
+  PathArgument target;
+  DirectoryArgument dir;
+  PathArgument path;
+  uint64_t request_id = 0;
+};
+
+// linkat(2).
+struct MakeLinkOperation {
+  static constexpr OperationKind kKind = OperationKind::kMakeLink;
+  using Result = Done;
+  DirectoryArgument old_dir;
+  PathArgument old_path;
+  DirectoryArgument new_dir;
+  PathArgument new_path;
+  uint32_t flags = 0;
+  uint64_t request_id = 0;
+};
+
+// readlinkat(2). The whole target.
+struct ReadLinkOperation {
+  static constexpr OperationKind kKind = OperationKind::kReadLink;
+  using Result = std::string;
+  DirectoryArgument dir;
+  PathArgument path;
+};
+
+// What becomes of a time (utimensat(2)).
+struct TimeChange {
+  enum class Kind : uint8_t { kOmit, kNow, kSet };
+  Kind kind = Kind::kOmit;
+  Timestamp time;  // of kSet
+};
+
+// chmod(2), chown(2), truncate(2) and utimensat(2), one or several of them at
+// once: all are checked before any is applied. A handle without a path and
+// without AT_EMPTY_PATH is the f-form (fchmod(2) and its like).
+struct SetAttributesOperation {
+  static constexpr OperationKind kKind = OperationKind::kSetAttributes;
+  using Result = Done;
+  DirectoryArgument dir;
+  PathArgument path;
+  uint32_t flags = 0;
+  std::optional<uint32_t> mode;
+  // A chown: of either, both, or (which has effects of its own) neither.
+  bool changes_owner = false;
+  std::optional<uint32_t> uid;
+  std::optional<uint32_t> gid;
+  std::optional<int64_t> size;
+  // Of O_TRUNC: the content counts as changed even if the size stays.
+  bool changes_content_time = false;
+  TimeChange atime;
+  TimeChange mtime;
+  uint64_t request_id = 0;
+};
+
+// struct statfs (statfs(2)), as far as a file system without storage has it.
+struct Statfs {
+  uint64_t type = 0;  // the magic number
+  uint32_t block_size = 0;
+  uint64_t files = 0;  // inodes in use
+  uint32_t name_max = 0;
+  uint32_t flags = 0;  // ST_*
+  uint32_t dev_major = 0;
+  uint32_t dev_minor = 0;
+};
+
+// statfs(2) by path, fstatfs(2) by handle.
+struct StatFileSystemOperation {
+  static constexpr OperationKind kKind = OperationKind::kStatFileSystem;
+  using Result = Statfs;
+  DirectoryArgument dir;
+  PathArgument path;
 };
 
 }  // namespace vfsd::vfs

@@ -6,9 +6,10 @@ namespace vfsd::vfs {
 
 void OperationCounters::Observe(OperationKind kind, uint64_t nanoseconds) {
   Shard& shard = shards_[CounterShard()];
-  const auto bucket = static_cast<size_t>(
-      std::lower_bound(kBucketBounds.begin(), kBucketBounds.end(), nanoseconds) -
-      kBucketBounds.begin());
+  const auto bucket =
+      static_cast<size_t>(std::lower_bound(kBucketBounds.begin(),
+                                           kBucketBounds.end(), nanoseconds) -
+                          kBucketBounds.begin());
   const auto index = static_cast<size_t>(kind);
   shard.buckets[index][bucket].fetch_add(1, std::memory_order_relaxed);
   shard.sums[index].fetch_add(nanoseconds, std::memory_order_relaxed);
@@ -23,14 +24,17 @@ uint64_t OperationCounters::Ended(OperationKind kind, Errno result) const {
   return sum;
 }
 
-OperationCounters::Durations OperationCounters::ReadDurations(OperationKind kind) const {
+OperationCounters::Durations OperationCounters::ReadDurations(
+    OperationKind kind) const {
   Durations durations;
   const auto index = static_cast<size_t>(kind);
   for (const Shard& shard : shards_) {
     for (size_t i = 0; i < durations.buckets.size(); ++i) {
-      durations.buckets[i] += shard.buckets[index][i].load(std::memory_order_relaxed);
+      durations.buckets[i] +=
+          shard.buckets[index][i].load(std::memory_order_relaxed);
     }
-    durations.sum_nanoseconds += shard.sums[index].load(std::memory_order_relaxed);
+    durations.sum_nanoseconds +=
+        shard.sums[index].load(std::memory_order_relaxed);
   }
   return durations;
 }

@@ -21,8 +21,9 @@ class OperationCounters {
   // Upper bounds of the duration buckets, in nanoseconds; one more bucket for
   // what is longer.
   static constexpr std::array<uint64_t, 14> kBucketBounds = {
-      100,     200,     500,       1'000,     2'000,      5'000,       10'000,
-      50'000,  100'000, 1'000'000, 5'000'000, 10'000'000, 100'000'000, 1'000'000'000};
+      100,       200,        500,         1'000,        2'000,
+      5'000,     10'000,     50'000,      100'000,      1'000'000,
+      5'000'000, 10'000'000, 100'000'000, 1'000'000'000};
   // Every so many operations of a thread and kind one is timed.
   static constexpr uint32_t kSampleInterval = 128;
 
@@ -63,8 +64,11 @@ class OperationCounters {
   }
 
   struct alignas(64) Shard {
-    std::array<std::array<std::atomic<uint64_t>, kErrnoLimit>, kOperationKindCount> results{};
-    std::array<std::array<std::atomic<uint64_t>, kBucketBounds.size() + 1>, kOperationKindCount>
+    std::array<std::array<std::atomic<uint64_t>, kErrnoLimit>,
+               kOperationKindCount>
+        results{};
+    std::array<std::array<std::atomic<uint64_t>, kBucketBounds.size() + 1>,
+               kOperationKindCount>
         buckets{};
     std::array<std::atomic<uint64_t>, kOperationKindCount> sums{};
   };

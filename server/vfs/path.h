@@ -38,7 +38,8 @@ class PinnedPath {
     }
     return PinnedPath(view);
   }
-  PinnedPath(PinnedPath&& other) noexcept : view_(std::exchange(other.view_, {})) {}
+  PinnedPath(PinnedPath&& other) noexcept
+      : view_(std::exchange(other.view_, {})) {}
   PinnedPath& operator=(PinnedPath&& other) noexcept {
     if (this != &other) {
       Reset();

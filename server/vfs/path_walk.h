@@ -14,6 +14,7 @@
 //   StepOutcome CrossMounts();                 // next() into what covers it
 //   StepOutcome Up();                          // CheckHere, then next() = ".."
 //   StepOutcome JumpToRoot();                  // here() = root
+//   const PathView& root() const;              // what ".." does not leave
 //   void KeepLink();                           // next() stays readable
 #pragma once
 
@@ -110,7 +111,13 @@ class PathWalk {
 
  private:
   StepOutcome Begin() {
-    const bool absolute = !rest_.empty() && rest_.front() == '/';
+    bool absolute = !rest_.empty() && rest_.front() == '/';
+    if (absolute && request_.forbids(linux_abi::kResolveBeneath))
+      return Errno::kEXDEV;
+    // In a root of its own, the starting directory is what "/" means.
+    if (request_.forbids(linux_abi::kResolveInRoot)) absolute = false;
+    if (request_.scoped())
+      directory_moves_ = request_.vfs.directory_moves.load();
     const StepOutcome outcome = steps_.Start(request_, absolute);
     if (!outcome.ok()) return outcome;
     if (!rest_.empty() && !steps_.here().inode->IsDirectory())
@@ -183,6 +190,26 @@ class PathWalk {
     return outcome;
   }
 
+  // handle_dots(): "..", and what a confined walk checks about it.
+  StepOutcome StepUp() {
+    const bool at_root = steps_.here() == steps_.root();
+    const StepOutcome outcome = steps_.Up();
+    if (!outcome.ok() || request_.resolve == 0) return outcome;
+    if (at_root && request_.forbids(linux_abi::kResolveBeneath))
+      return Errno::kEXDEV;
+    if (request_.forbids(linux_abi::kResolveNoXdev) &&
+        steps_.next().mount != steps_.here().mount) {
+      return Errno::kEXDEV;
+    }
+    // A directory was moved: ".." may have led out of the scope.
+    if (request_.scoped() &&
+        ((directory_moves_ & 1) != 0 ||
+         request_.vfs.directory_moves.load() != directory_moves_)) {
+      return Errno::kEAGAIN;
+    }
+    return outcome;
+  }
+
   // pick_link().
   StepOutcome FollowLink(bool& link) {
     if (++links_ > linux_abi::kMaxSymlinks) return Errno::kELOOP;
@@ -195,6 +222,11 @@ class PathWalk {
     const std::string_view target = inode.symlink_target();
     steps_.KeepLink();
     if (target.front() == '/') {
+      if (request_.forbids(linux_abi::kResolveBeneath)) return Errno::kEXDEV;
+      if (request_.forbids(linux_abi::kResolveNoXdev) &&
+          steps_.here().mount != steps_.root().mount) {
+        return Errno::kEXDEV;
+      }
       const StepOutcome outcome = steps_.JumpToRoot();
       if (!outcome.ok()) return outcome;
       const std::string_view below = SkipSlashes(target);
@@ -211,6 +243,7 @@ class PathWalk {
   Steps& steps_;
   std::string_view rest_;
   uint32_t flags_;
+  uint64_t directory_moves_ = 0;  // when a confined walk began
   uint32_t links_ = 0;
   uint32_t depth_ = 0;
   // What is left to walk behind the links that we are in.

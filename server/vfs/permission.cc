@@ -62,7 +62,9 @@ Errno CheckFollowLink(const VfsOptions& options, const Credentials& credentials,
 Errno CheckCreateInSticky(const VfsOptions& options,
                           const Credentials& credentials,
                           const Inode& directory, const Inode& inode) {
-  uint32_t level = 0;
+  // Devices, sockets and links have no switch: with them the rule always holds
+  // for world-writable directories.
+  uint32_t level = 1;
   if (IsFifo(inode.mode())) level = options.protected_fifos;
   if (IsRegular(inode.mode())) level = options.protected_regular;
   if (level == 0 || (directory.mode() & kSIsvtx) == 0) return Errno::kOk;

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 
 #include "absl/base/thread_annotations.h"
@@ -31,12 +32,16 @@ class RecentAnswers {
   // The answer to an earlier request with this id; or nothing, and then the
   // caller must run it and call Remember.
   std::optional<Answer> Begin(uint64_t request_id);
+  // REQUIRES: Begin with this id returned nothing.
   void Remember(uint64_t request_id, const Answer& answer);
 
  private:
+  // No value: its first try is under way. Shared with the retries that wait for
+  // it, so that they get it even if it is forgotten before they wake up.
+  using Entry = std::shared_ptr<std::optional<Answer>>;
+
   absl::Mutex mu_;
-  // No value: its first try is under way.
-  absl::flat_hash_map<uint64_t, std::optional<Answer>> answers_ ABSL_GUARDED_BY(mu_);
+  absl::flat_hash_map<uint64_t, Entry> answers_ ABSL_GUARDED_BY(mu_);
   std::deque<uint64_t> order_ ABSL_GUARDED_BY(mu_);
 };
 

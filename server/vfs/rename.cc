@@ -116,6 +116,13 @@ struct LockedRename {
 
     error = MayRename(old_directory, source, new_directory, target);
     if (error != Errno::kOk) return error;
+    const bool moves_directory =
+        &old_directory != &new_directory &&
+        (source.IsDirectory() || (exchange() && target->IsDirectory()));
+    if (moves_directory) vfs.directory_moves.fetch_add(1);
+    const absl::Cleanup moved = [this, moves_directory] {
+      if (moves_directory) vfs.directory_moves.fetch_add(1);
+    };
     const Timestamp now = Timestamp::Now();
     if (exchange()) {
       ExchangeNames(file_system, old_directory, *old_dentry, new_directory,

@@ -6,7 +6,7 @@
 namespace vfsd::vfs {
 
 Session::Session(Vfs& vfs, uint64_t id, uint32_t number, SessionOptions options,
-                 uint64_t handle_salt)
+                 uint64_t handle_salt, absl::Time now)
     : id_(id),
       number_(number),
       credentials_(std::move(options.credentials)),
@@ -14,7 +14,7 @@ Session::Session(Vfs& vfs, uint64_t id, uint32_t number, SessionOptions options,
       errors_in_band_(options.errors_in_band),
       client_name_(std::move(options.client_name)),
       lease_(options.lease),
-      opened_(absl::Now()),
+      opened_(now),
       root_(vfs.Root()),
       files_(vfs.files, vfs.options().boot_epoch, handle_salt,
              vfs.options().max_handles_per_session),

@@ -32,8 +32,10 @@ struct SessionOptions {
 
 class Session {
  public:
-  // id: unguessable. number: public, the session's name in /proc.
-  Session(Vfs& vfs, uint64_t id, uint32_t number, SessionOptions options, uint64_t handle_salt);
+  // id: unguessable. number: public, the session's name in /proc. now: the
+  // lease begins.
+  Session(Vfs& vfs, uint64_t id, uint32_t number, SessionOptions options,
+          uint64_t handle_salt, absl::Time now);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -63,7 +65,8 @@ class Session {
     }
   }
   absl::Time expiry() const {
-    return absl::FromUnixMillis(renewed_.load(std::memory_order_relaxed)) + lease_;
+    return absl::FromUnixMillis(renewed_.load(std::memory_order_relaxed)) +
+           lease_;
   }
 
  private:

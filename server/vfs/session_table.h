@@ -38,8 +38,9 @@ class SessionObserver {
 class SessionTable {
  public:
   // clock: what "now" is; tests give their own.
-  SessionTable(Vfs& vfs, SessionLimits limits,
-               std::function<absl::Time()> clock = [] { return absl::Now(); });
+  SessionTable(
+      Vfs& vfs, SessionLimits limits,
+      std::function<absl::Time()> clock = [] { return absl::Now(); });
   // Ends all sessions.
   ~SessionTable();
 
@@ -66,7 +67,9 @@ class SessionTable {
   // Open handles of all sessions.
   uint64_t open_handles() const;
   const SessionLimits& limits() const { return limits_; }
-  uint64_t expired_total() const { return static_cast<uint64_t>(expired_.Sum()); }
+  uint64_t expired_total() const {
+    return static_cast<uint64_t>(expired_.Sum());
+  }
 
  private:
   void End(const SessionRef& session, uint32_t* closed_handles);

@@ -23,7 +23,8 @@ class SyntheticFile {
   // open (early: the file is not OPENED).
   virtual Errno Open(File& file) = 0;
   // f_op->read at `offset`: fills `buffer` from its start; 0 at the end.
-  virtual Result<size_t> Read(File& file, uint64_t offset, std::span<char> buffer) = 0;
+  virtual Result<size_t> Read(File& file, uint64_t offset,
+                              std::span<char> buffer) = 0;
   // f_op->release: the file is closed; exactly once for each successful Open.
   virtual void Release(File& file) = 0;
 };

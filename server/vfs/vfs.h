@@ -19,6 +19,7 @@
 // In an RCU read section none of 1 to 6 is taken.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -67,6 +68,10 @@ class Vfs {
   FileAccounting files;
   MountTable mounts;
   absl::Mutex rename_mutex;
+  // Odd while a directory is being moved, and another number after each move:
+  // what a confined walk checks after each ".." (the kernel's rename_lock).
+  // Written with rename_mutex held.
+  std::atomic<uint64_t> directory_moves{0};
 
   // Walks that the lock-free walk answered, and that it left to the locked one.
   ShardedCounter fast_walks;

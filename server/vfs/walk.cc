@@ -22,10 +22,18 @@ Walker::FastOutcome Walker::WalkFast(PathView& view) {
   if (outcome.leave()) return {false, Errno::kOk};
   request_.vfs.fast_walks.Add(1);
   view = steps.here();
+  // The kernel keeps no record of names that are missing: it would have to
+  // look.
+  if (outcome.error() == Errno::kENOENT &&
+      request_.forbids(linux_abi::kResolveCached)) {
+    return {true, Errno::kEAGAIN};
+  }
   return {true, outcome.error()};
 }
 
 Result<PinnedPath> Walker::ResolveLocked() {
+  // RESOLVE_CACHED: only what can be told at once.
+  if (request_.forbids(linux_abi::kResolveCached)) return Fail(Errno::kEAGAIN);
   request_.vfs.locked_walks.Add(1);
   LockedSteps steps;
   PathWalk<LockedSteps> walk(request_, steps);

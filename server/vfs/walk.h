@@ -40,6 +40,16 @@ struct WalkRequest {
   DirectoryArgument dir;
   std::string_view path;
   uint32_t flags = 0;
+  uint64_t resolve = 0;  // RESOLVE_* of openat2(2)
+
+  // Confined to what is below the starting directory.
+  bool scoped() const {
+    return (resolve &
+            (linux_abi::kResolveBeneath | linux_abi::kResolveInRoot)) != 0;
+  }
+  bool forbids(uint64_t resolve_flag) const {
+    return (resolve & resolve_flag) != 0;
+  }
 };
 
 // What the last component of a path is (the kernel's LAST_*).

@@ -11,6 +11,8 @@ namespace {
 
 constexpr vfs::FileSystemTraits kTraits = {
     .type_name = "mem",
+    .magic = 0x01021994,  // tmpfs's: what behaves like it should look like it
+                          // to programs
     .block_size = 4096,
     .attributes_mask = vfs::linux_abi::kStatxAttrImmutable |
                        vfs::linux_abi::kStatxAttrAppend |

@@ -13,6 +13,7 @@ namespace {
 
 constexpr vfs::FileSystemTraits kTraits = {
     .type_name = "proc",
+    .magic = 0x9fa0,
     .block_size = 1024,  // as the kernel's proc
     .attributes_mask = 0,
     .has_birth_time = false,

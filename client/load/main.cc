@@ -1,0 +1,146 @@
+// vfsload: puts load on a vfsd, and says how it bore it.
+
+#include <fmt/format.h>
+#include <malloc.h>
+
+#include <CLI/CLI.hpp>
+
+#include "client/load/run.h"
+#include "client/load/scenario.h"
+#include "client/load/version.h"
+
+namespace vfsload {
+namespace {
+
+constexpr const char* kFooter =
+    "Exit status: 0 all answers were right; 1 wrong answers or unexpected "
+    "errors; 2 usage;\n3 the server cannot be reached or went away (what was "
+    "measured is printed all the same).\n"
+    "A first run: vfsload run --scenario openneg --batch 1,1000 --duration 5s";
+
+// glibc gives large buffers back to the system as soon as they are free, and
+// batch replies are large buffers: every message would be faulted in again,
+// which costs several times what the message itself does.
+void KeepLargeBuffers() {
+  mallopt(M_MMAP_THRESHOLD, 256 << 20);
+  mallopt(M_TRIM_THRESHOLD, 512 << 20);
+  mallopt(M_TOP_PAD, 16 << 20);
+}
+
+void PrintScenarios() {
+  size_t name = 0, summary = 0;
+  for (const Scenario& scenario : Scenarios()) {
+    name = std::max(name, scenario.name.size());
+    summary = std::max(summary, scenario.summary.size());
+  }
+  fmt::print("{:<{}}  {:<{}}  {}\n", "scenario", name, "what it does", summary,
+             "a unit of it");
+  for (const Scenario& scenario : Scenarios()) {
+    fmt::print("{:<{}}  {:<{}}  {}\n", scenario.name, name, scenario.summary,
+               summary, scenario.unit);
+  }
+}
+
+void AddRunOptions(CLI::App* run, RunOptions* options) {
+  run->add_option("--target", options->target,
+                  "The server: host:port or unix:PATH")
+      ->capture_default_str();
+  run->add_option("--scenario", options->scenarios,
+                  "A scenario, or a mix NAME[=WEIGHT],... weighted by units; "
+                  "repeated: one phase after the other")
+      ->capture_default_str()
+      ->take_all()
+      ->allow_extra_args(false);
+  run->add_option("--duration", options->duration,
+                  "Measured time of each phase; 0: until Ctrl-C")
+      ->capture_default_str();
+  run->add_option("--warmup", options->warmup,
+                  "Time before the measurement, of each phase")
+      ->capture_default_str();
+  run->add_option("--batch", options->batches,
+                  "Operations a message; 0 or 1: unary calls; a list "
+                  "(1,1000): each phase once for each")
+      ->delimiter(',')
+      ->capture_default_str()
+      ->allow_extra_args(false);
+  run->add_option("--threads", options->threads, "Threads of this client")
+      ->capture_default_str();
+  run->add_option("--connections", options->connections,
+                  "Connections, each with a session; 0: 4, or batched 1 a "
+                  "thread")
+      ->capture_default_str();
+  run->add_option("--inflight", options->in_flight,
+                  "Calls, or messages, in flight over all connections; 0: 32, "
+                  "or batched 8 a connection")
+      ->capture_default_str();
+  run->add_option("--mode",
+                  [](const CLI::results_t& results) {
+                    return results.front() == "closed";
+                  })
+      ->description(
+          "closed: a call starts when the one before it is answered (the only "
+          "mode)")
+      ->type_name("TEXT")
+      ->default_str("closed");
+  run->add_option("--count", options->count,
+                  "Instead of --duration: so many units by each thread, "
+                  "started together; prints the total time");
+  run->add_option("--file", options->proc_file, "What procread reads")
+      ->capture_default_str();
+  run->add_option("--tree", options->tree,
+                  "Where to look for files, and to make a private directory")
+      ->capture_default_str();
+  run->add_option("--files", options->files, "Most files to use")
+      ->capture_default_str()
+      ->check(CLI::Range(size_t{1}, size_t{1'000'000}));
+  run->add_option("--seed", options->seed,
+                  "For the choice of files and the order of operations")
+      ->capture_default_str();
+  run->add_option("--uid", options->uid, "Act as this user (default: 0)");
+  run->add_option("--gid", options->gid,
+                  "Act as this group (default: the uid)");
+  run->add_flag("--anonymous", options->anonymous,
+                "Act as the server's anonymous caller");
+  run->add_option("--metrics", options->metrics,
+                  "Serve Prometheus metrics on host:port (port 0 picks one)");
+  run->add_option("--server-metrics", options->server_metrics,
+                  "host:port of the server's metrics, for its CPU time an "
+                  "operation");
+  run->add_option("--json", options->json, "Write the results to this file");
+  run->add_option("--linger", options->linger,
+                  "Go on serving metrics for so long after the end")
+      ->capture_default_str();
+  run->add_flag("-q,--quiet", options->quiet, "No live line, only the results");
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app("Puts load on a vfsd, and says how it bore it.", "vfsload");
+  app.set_version_flag("--version",
+                       fmt::format("vfsload {} ({})", kVersion, kRevision));
+  app.require_subcommand(1);
+  app.footer(kFooter);
+
+  RunOptions options;
+  CLI::App* run = app.add_subcommand("run", "Run scenarios against a server");
+  AddRunOptions(run, &options);
+  CLI::App* scenarios = app.add_subcommand("scenarios", "List the scenarios");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    fmt::print(stderr, "vfsload: {}\nTry 'vfsload {}--help'.\n", error.what(),
+               run->parsed() ? "run " : "");
+    return static_cast<int>(ExitStatus::kUsage);
+  }
+  if (scenarios->parsed()) {
+    PrintScenarios();
+    return static_cast<int>(ExitStatus::kOk);
+  }
+  KeepLargeBuffers();
+  return static_cast<int>(Run(options));
+}
+
+}  // namespace
+}  // namespace vfsload
+
+int main(int argc, char** argv) { return vfsload::Main(argc, argv); }

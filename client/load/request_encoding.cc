@@ -1,0 +1,101 @@
+#include "client/load/request_encoding.h"
+
+#include <grpcpp/support/slice.h>
+
+#include <cstring>
+
+#include "client/lib/batch.h"
+
+namespace vfsload {
+namespace {
+
+// Stands in for the handle until it is known; unlikely as anything else, and
+// the search is checked.
+constexpr uint64_t kPlaceholder = 0x9ad6'e3f5'81b7'c24dull;
+
+// Calls `use` with the request that `operation` holds.
+template <class Use>
+auto VisitRequest(vfs::v1::BatchOperation* operation, Use use) {
+  using Kind = vfs::v1::BatchOperation;
+  switch (operation->kind_case()) {
+    case Kind::kOpen:
+    case Kind::KIND_NOT_SET:
+      return use(operation->mutable_open());
+    case Kind::kClose:
+      return use(operation->mutable_close());
+    case Kind::kStat:
+      return use(operation->mutable_stat());
+    case Kind::kAccess:
+      return use(operation->mutable_access());
+    case Kind::kRead:
+      return use(operation->mutable_read());
+    case Kind::kReadDirectory:
+      return use(operation->mutable_read_directory());
+    case Kind::kMakeDirectory:
+      return use(operation->mutable_make_directory());
+    case Kind::kUnlink:
+      return use(operation->mutable_unlink());
+    case Kind::kRename:
+      return use(operation->mutable_rename());
+  }
+  return use(operation->mutable_open());
+}
+
+}  // namespace
+
+grpc::ByteBuffer ToByteBuffer(const std::string& bytes) {
+  const grpc::Slice slice(bytes);
+  return grpc::ByteBuffer(&slice, 1);
+}
+
+UnaryRequest::UnaryRequest(const Step& step, uint64_t session)
+    : operation_(KindOf(step.operation)) {
+  vfs::v1::BatchOperation operation = step.operation;
+  if (step.uses_step >= 0) {
+    vfsclient::SetFile(vfsclient::Handle{kPlaceholder}, &operation);
+  }
+  bytes_ = VisitRequest(&operation, [session](auto* request) {
+    request->set_session(session);
+    return request->SerializeAsString();
+  });
+  if (step.uses_step >= 0) {
+    char wire[sizeof(kPlaceholder)];
+    for (size_t i = 0; i < sizeof(wire); ++i) {
+      wire[i] = static_cast<char>(kPlaceholder >> (8 * i));
+    }
+    handle_offset_ = bytes_.find(std::string_view(wire, sizeof(wire)));
+  } else {
+    constant_ = ToByteBuffer(bytes_);
+  }
+}
+
+grpc::ByteBuffer UnaryRequest::Bytes(uint64_t handle) const {
+  if (!handle_offset_) return constant_;
+  std::string bytes = bytes_;
+  for (size_t i = 0; i < sizeof(handle); ++i) {
+    bytes[*handle_offset_ + i] = static_cast<char>(handle >> (8 * i));
+  }
+  return ToByteBuffer(bytes);
+}
+
+std::string EncodeBatch(const std::vector<const Unit*>& units,
+                        uint64_t session) {
+  vfs::v1::BatchRequest request;
+  request.set_session(session);
+  for (const Unit* unit : units) {
+    const auto base = static_cast<uint32_t>(request.operations_size());
+    for (const Step& step : unit->steps) {
+      vfs::v1::BatchOperation* operation = request.add_operations();
+      *operation = step.operation;
+      if (step.uses_step >= 0) {
+        vfsclient::SetFile(
+            vfsclient::OperationIndex{base +
+                                      static_cast<uint32_t>(step.uses_step)},
+            operation);
+      }
+    }
+  }
+  return request.SerializeAsString();
+}
+
+}  // namespace vfsload

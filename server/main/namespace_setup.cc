@@ -1,0 +1,124 @@
+#include "server/main/namespace_setup.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "server/fs/mem/mem_file_system.h"
+#include "server/storage/tree_importer.h"
+#include "server/vfs/credentials.h"
+#include "server/vfs/namespace_link.h"
+#include "server/vfs/session.h"
+#include "server/vfs/walk.h"
+
+namespace vfsd {
+namespace {
+
+std::string Describe(Errno error) {
+  return std::string(ErrnoText(error)) + " (" + std::string(ErrnoName(error)) +
+         ")";
+}
+
+// A session of nobody's, to walk in as root while the namespace is built.
+class BuilderSession {
+ public:
+  explicit BuilderSession(vfs::Vfs& vfs)
+      : vfs_(vfs), session_(vfs, 0, 0, RootOptions(), 0) {}
+  ~BuilderSession() { session_.files().CloseAll(); }
+  BuilderSession(const BuilderSession&) = delete;
+  BuilderSession& operator=(const BuilderSession&) = delete;
+
+  // The directory at an absolute path.
+  Result<vfs::PinnedPath> Directory(std::string_view path) {
+    const vfs::WalkRequest request{
+        .vfs = vfs_,
+        .session = session_,
+        .credentials = *session_.credentials(),
+        .dir = std::nullopt,
+        .path = path,
+        .flags = vfs::kWalkFollow | vfs::kWalkDirectory};
+    return vfs::Walker(request).Resolve();
+  }
+
+ private:
+  static vfs::SessionOptions RootOptions() {
+    vfs::SessionOptions options;
+    options.credentials = std::make_shared<const vfs::Credentials>(0, 0);
+    return options;
+  }
+
+  vfs::Vfs& vfs_;
+  vfs::Session session_;
+};
+
+Errno MakeDirectory(const vfs::PinnedPath& parent, std::string_view name) {
+  vfs::FileSystem& file_system = parent.mount().file_system();
+  const Timestamp now = Timestamp::Now();
+  vfs::Inode::Init init;
+  init.mode = vfs::linux_abi::kSIfdir | 0755;
+  init.ino = file_system.NextInodeNumber();
+  init.nlink = 2;
+  init.atime = init.mtime = init.ctime = init.btime = now;
+  auto inode = vfs::PinnedInode::Adopt(new vfs::Inode(std::move(init)));
+  return vfs::CreateChild(file_system, parent.inode(), name, std::move(inode));
+}
+
+}  // namespace
+
+std::expected<std::vector<PlannedMount>, std::string> ImportTrees(
+    const std::vector<storage::ImportSpec>& imports) {
+  std::vector<PlannedMount> mounts;
+  for (const storage::ImportSpec& spec : imports) {
+    spdlog::info("importing {} at {}", spec.directory, spec.mountpoint);
+    Result<storage::ImportedTree> tree = storage::ImportTree(spec.directory);
+    if (!tree.has_value()) {
+      return std::unexpected("cannot import " + spec.directory + ": " +
+                             Describe(tree.error()));
+    }
+    spdlog::info("imported {}: {}", spec.directory,
+                 storage::ImportReportText(tree->report));
+    mounts.push_back({std::move(tree->file_system), spec.mountpoint});
+  }
+  // What goes to "/" first, whatever the order of the options.
+  std::ranges::stable_sort(mounts, {}, [](const PlannedMount& mount) {
+    return mount.mountpoint == "/" ? 0 : 1;
+  });
+  if (mounts.empty() || mounts.front().mountpoint != "/") {
+    mounts.insert(mounts.begin(),
+                  {std::make_shared<mem::MemFileSystem>(), "/"});
+  }
+  return mounts;
+}
+
+std::expected<void, std::string> MountAt(vfs::Vfs& vfs,
+                                         const PlannedMount& mount) {
+  BuilderSession builder(vfs);
+  const std::string& path = mount.mountpoint;
+  const auto fail = [&](Errno error) {
+    return std::unexpected("cannot mount at " + path + ": " + Describe(error));
+  };
+  Result<vfs::PinnedPath> directory = builder.Directory("/");
+  for (size_t end = 0;
+       directory.has_value() && end < path.size() && path != "/";) {
+    const size_t start = end + 1;
+    end = std::min(path.find('/', start), path.size());
+    const std::string_view prefix = std::string_view(path).substr(0, end);
+    Result<vfs::PinnedPath> next = builder.Directory(prefix);
+    if (!next.has_value() && next.error() == Errno::kENOENT) {
+      const Errno error = MakeDirectory(
+          *directory, std::string_view(path).substr(start, end - start));
+      if (error != Errno::kOk) return fail(error);
+      next = builder.Directory(prefix);
+    }
+    directory = std::move(next);
+  }
+  if (!directory.has_value()) return fail(directory.error());
+  const Result<vfs::Mount*> mounted =
+      vfs.mounts.MountOn(mount.file_system, directory->mount(),
+                         vfs::PinnedInode::Share(directory->inode()), path, {});
+  if (!mounted.has_value()) return fail(mounted.error());
+  return {};
+}
+
+}  // namespace vfsd

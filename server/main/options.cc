@@ -1,0 +1,299 @@
+#include "server/main/options.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cstdio>
+#include <expected>
+#include <limits>
+#include <string_view>
+#include <thread>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "server/base/build_info.h"
+#include "server/rpc/grpc_log.h"
+#include "server/vfs/file_table.h"
+
+namespace vfsd {
+namespace {
+
+constexpr int kUsageExitCode = 2;
+
+// "10", "1.5" (seconds), "500ms", "2m".
+std::optional<absl::Duration> ParseDuration(const std::string& text) {
+  absl::Duration duration;
+  if (!absl::ParseDuration(text, &duration) &&
+      !absl::ParseDuration(text + "s", &duration)) {
+    return std::nullopt;
+  }
+  if (duration < absl::ZeroDuration()) return std::nullopt;
+  return duration;
+}
+
+CLI::Validator DurationCheck() {
+  return CLI::Validator(
+      [](std::string& text) {
+        return ParseDuration(text)
+                   ? std::string()
+                   : "\"" + text + "\" is no time span (10, 1.5, 500ms, 2m)";
+      },
+      "TIME");
+}
+
+template <typename Number>
+bool ParseNumber(std::string_view text, Number& number) {
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+// "off" or UID:GID.
+std::expected<vfs::CredentialsRef, std::string> ParseAnonymous(
+    std::string_view text) {
+  if (text == "off") return nullptr;
+  const size_t colon = text.find(':');
+  uint32_t uid = 0;
+  uint32_t gid = 0;
+  if (colon == std::string_view::npos ||
+      !ParseNumber(text.substr(0, colon), uid) ||
+      !ParseNumber(text.substr(colon + 1), gid)) {
+    return std::unexpected("--anonymous: want UID:GID or off, not \"" +
+                           std::string(text) + "\"");
+  }
+  return std::make_shared<const vfs::Credentials>(uid, gid);
+}
+
+std::string VersionText() {
+  return fmt::format("vfsd {} (revision {}, {}, gRPC {})",
+                     build_info::Version(), build_info::Revision(),
+                     build_info::Compiler(), rpc::GrpcVersion());
+}
+
+// The command line as text, before it means anything.
+struct Arguments {
+  std::vector<std::string> listen = {"127.0.0.1:9150"};
+  std::string metrics = "127.0.0.1:9151";
+  std::vector<std::string> imports;
+  std::string fast_paths = "all";
+  std::string credentials = "trust";
+  std::string anonymous = "65534:65534";
+  std::string lease = "60s";
+  std::string drain_timeout = "10s";
+  std::string slow_threshold = "0";
+  std::string log_level = "info";
+  std::string ready_file;
+  int queues = 0;
+  bool no_admin = false;
+  bool locked_walk = false;
+  vfs::VfsOptions vfs;
+  vfs::SessionLimits sessions;
+  rpc::ServiceLimits limits;
+};
+
+void Declare(CLI::App& app, Arguments& arguments) {
+  app.set_version_flag("--version", VersionText());
+  app.option_defaults()->always_capture_default();
+
+  const std::string network = "Network";
+  app.add_option("--listen", arguments.listen,
+                 "Serve gRPC here: host:port (port 0 picks one) or unix:PATH. "
+                 "May be repeated")
+      ->type_name("ADDR")
+      ->group(network);
+  app.add_option(
+         "--metrics", arguments.metrics,
+         "Serve Prometheus metrics here (http://ADDR/metrics), or \"off\"")
+      ->type_name("ADDR")
+      ->group(network);
+  app.add_option(
+         "--queues", arguments.queues,
+         "Completion queues, each with a thread; 0: one for two allowed CPUs")
+      ->check(CLI::Range(0, 1024))
+      ->group(network);
+  app.add_flag("--no-admin", arguments.no_admin,
+               "Do not serve vfs.v1.AdminService")
+      ->group(network);
+
+  const std::string name_space = "Namespace";
+  app.add_option("--import", arguments.imports,
+                 "Import a directory tree of this machine's disk, at / or at a "
+                 "mount point. May "
+                 "be repeated")
+      ->type_name("DIR[:/MOUNTPOINT]")
+      ->group(name_space);
+  app.add_option("--fast-paths", arguments.fast_paths,
+                 "Fast paths to switch on: all, none, or some of "
+                 "release-empty, open-consume, "
+                 "permanent, empty-path, separated by commas")
+      ->type_name("LIST")
+      ->check(CLI::Validator(
+          [](std::string& text) {
+            return vfs::FastPathSet::Parse(text)
+                       ? std::string()
+                       : "\"" + text +
+                             "\" is not all, none, or a list of release-empty, "
+                             "open-consume, "
+                             "permanent, empty-path";
+          },
+          ""))
+      ->group(name_space);
+  app.add_flag(
+         "--locked-walk", arguments.locked_walk,
+         "Walk paths with locks only (for tests; the answers are the same)")
+      ->group("");
+
+  const std::string callers = "Callers";
+  app.add_option("--credentials", arguments.credentials,
+                 "trust: callers may claim any user. anonymous: all are the "
+                 "anonymous caller")
+      ->check(CLI::IsMember({"trust", "anonymous"}))
+      ->group(callers);
+  app.add_option("--anonymous", arguments.anonymous,
+                 "Who callers are that claim nobody; off: they are turned away")
+      ->type_name("UID:GID|off")
+      ->group(callers);
+  app.add_option("--lease", arguments.lease,
+                 "Lease of sessions that ask for none (1s to 24h)")
+      ->check(DurationCheck())
+      ->group(callers);
+
+  const std::string limits = "Limits";
+  app.add_option("--max-sessions", arguments.sessions.max_sessions,
+                 "Open sessions")
+      ->check(CLI::Range(1U, 1U << 24))
+      ->group(limits);
+  app.add_option("--max-handles", arguments.vfs.max_handles_per_session,
+                 "Open handles of a session (EMFILE)")
+      ->check(CLI::Range(1U, vfs::FileTable::kMaxSlots))
+      ->group(limits);
+  app.add_option("--max-files", arguments.vfs.max_files,
+                 "Open files in all (ENFILE)")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40))
+      ->group(limits);
+  app.add_option("--max-batch-operations",
+                 arguments.limits.max_batch_operations,
+                 "Operations in one message of a batch")
+      ->check(CLI::Range(1U, 1'000'000U))
+      ->group(limits);
+  app.add_option("--max-message-bytes", arguments.limits.max_message_bytes,
+                 "Bytes of one request")
+      ->check(CLI::Range(4096U, 1U << 30))
+      ->group(limits);
+
+  const std::string running = "Running";
+  app.add_option("--drain-timeout", arguments.drain_timeout,
+                 "How long calls under way may take to end after SIGTERM")
+      ->check(DurationCheck())
+      ->group(running);
+  app.add_option("--ready-file", arguments.ready_file,
+                 "Written when the server serves, with its real addresses as "
+                 "JSON; removed at "
+                 "the end")
+      ->type_name("FILE")
+      ->group(running);
+  app.add_option("--log-level", arguments.log_level,
+                 "trace, debug, info, warn, error or off")
+      ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))
+      ->group(running);
+  app.add_option("--slow-operation-threshold", arguments.slow_threshold,
+                 "Log calls and batches that take longer; 0: none")
+      ->check(DurationCheck())
+      ->group(running);
+}
+
+std::expected<Options, std::string> Interpret(const Arguments& arguments) {
+  Options options;
+  for (const std::string& text : arguments.listen) {
+    std::expected<ListenAddress, std::string> address =
+        ListenAddress::Parse(text);
+    if (!address.has_value())
+      return std::unexpected("--listen: " + address.error());
+    options.server.listen.push_back(*std::move(address));
+  }
+  if (arguments.metrics != "off") {
+    std::expected<ListenAddress, std::string> address =
+        ListenAddress::Parse(arguments.metrics);
+    if (!address.has_value())
+      return std::unexpected("--metrics: " + address.error());
+    options.metrics = *std::move(address);
+  }
+  for (const std::string& text : arguments.imports) {
+    std::expected<storage::ImportSpec, std::string> spec =
+        storage::ParseImportSpec(text);
+    if (!spec.has_value()) return std::unexpected("--import: " + spec.error());
+    options.instance.imports.push_back(*std::move(spec));
+  }
+  std::expected<vfs::CredentialsRef, std::string> anonymous =
+      ParseAnonymous(arguments.anonymous);
+  if (!anonymous.has_value()) return std::unexpected(anonymous.error());
+  if (arguments.credentials == "anonymous") {
+    if (*anonymous == nullptr) {
+      return std::unexpected(
+          "--credentials anonymous with --anonymous off would serve nobody");
+    }
+    options.instance.credentials = rpc::CredentialsMode::kAnonymous;
+  }
+  options.instance.anonymous = *std::move(anonymous);
+
+  options.instance.vfs = arguments.vfs;
+  options.instance.vfs.boot_epoch = 0;
+  options.instance.vfs.fast_paths =
+      *vfs::FastPathSet::Parse(arguments.fast_paths);
+  options.instance.vfs.locked_walk_only = arguments.locked_walk;
+  options.instance.sessions = arguments.sessions;
+  options.instance.sessions.default_lease = *ParseDuration(arguments.lease);
+  if (options.instance.sessions.default_lease <
+          options.instance.sessions.min_lease ||
+      options.instance.sessions.default_lease >
+          options.instance.sessions.max_lease) {
+    return std::unexpected("--lease: want 1s to 24h, not " + arguments.lease);
+  }
+  options.instance.limits = arguments.limits;
+  options.server.queues = arguments.queues;
+  options.server.admin_service = !arguments.no_admin;
+  options.server.slow_threshold =
+      absl::ToChronoNanoseconds(*ParseDuration(arguments.slow_threshold));
+  options.drain_timeout =
+      absl::ToChronoMilliseconds(*ParseDuration(arguments.drain_timeout));
+  options.ready_file = arguments.ready_file;
+  options.log_level = arguments.log_level;
+  options.fast_paths = arguments.fast_paths;
+  options.credentials = arguments.credentials;
+  return options;
+}
+
+}  // namespace
+
+std::optional<Options> ParseOptions(int argc, char** argv, int& exit_code) {
+  Arguments arguments;
+  CLI::App app(
+      "vfsd: file metadata over gRPC, from an in-memory VFS core with Linux "
+      "semantics.\n"
+      "Serves vfs.v1, health checking and reflection; SIGTERM drains and ends "
+      "it.",
+      "vfsd");
+  Declare(app, arguments);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) {
+      exit_code = app.exit(error);  // --help or --version
+    } else {
+      fmt::print(stderr, "vfsd: {}\nTry \"vfsd --help\".\n", error.what());
+      exit_code = kUsageExitCode;
+    }
+    return std::nullopt;
+  }
+  std::expected<Options, std::string> options = Interpret(arguments);
+  if (!options.has_value()) {
+    fmt::print(stderr, "vfsd: {}\n", options.error());
+    exit_code = 1;
+    return std::nullopt;
+  }
+  return *std::move(options);
+}
+
+}  // namespace vfsd

@@ -1,0 +1,224 @@
+#include "server/vfs/attribute_change.h"
+
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "server/vfs/executor.h"
+#include "server/vfs/permission.h"
+#include "server/vfs/session.h"
+#include "server/vfs/vfs.h"
+#include "server/vfs/walk.h"
+
+namespace vfsd::vfs {
+
+using namespace linux_abi;  // NOLINT: the kernel's constants are this file's
+                            // vocabulary
+
+namespace {
+
+using Change = SetAttributesOperation;
+
+// s_maxbytes of tmpfs: what fits a signed 64-bit offset.
+constexpr int64_t kMaxBytes = INT64_MAX;
+
+bool IsGroupExecutableSgid(uint32_t mode) {
+  return (mode & (kSIsgid | kSIxgrp)) == (kSIsgid | kSIxgrp);
+}
+
+// What is left of the set-id bits when somebody without privilege changes the
+// content (file_remove_privs).
+uint32_t WithoutPrivileges(const Credentials& credentials, const Inode& inode) {
+  const uint32_t mode = inode.mode();
+  if (credentials.IsPrivileged() || !inode.IsRegular()) return mode;
+  uint32_t result = mode & ~kSIsuid;
+  if (IsGroupExecutableSgid(mode) || !credentials.InGroup(inode.gid()))
+    result &= ~kSIsgid;
+  return result;
+}
+
+// Which files a change may be asked of, before permissions: the differing rules
+// of truncate, chmod and their like.
+Errno CheckKind(const Change& change, const Inode& inode, const File* file,
+                bool by_handle) {
+  if (change.size.has_value()) {
+    if (by_handle) {
+      if (!inode.IsRegular() || !file->HasMode(kFileWrite))
+        return Errno::kEINVAL;
+    } else {
+      if (inode.IsDirectory()) return Errno::kEISDIR;
+      if (!inode.IsRegular()) return Errno::kEINVAL;
+    }
+  }
+  // chmod of a symbolic link: no file system of ours keeps its mode.
+  if (change.mode.has_value() && inode.IsSymlink()) return Errno::kEOPNOTSUPP;
+  return Errno::kOk;
+}
+
+// setattr_prepare() and what notify_change() checks before it.
+Errno CheckAllowed(const Change& change, const Credentials& credentials,
+                   const Inode& inode, bool by_handle) {
+  const bool owner = IsOwnerOrPrivileged(credentials, inode);
+  if (change.size.has_value() && !by_handle) {
+    const Errno error = CheckPermission(credentials, inode, kMayWrite);
+    if (error != Errno::kOk) return error;
+  }
+  const bool touch = change.atime.kind == TimeChange::Kind::kNow &&
+                     change.mtime.kind == TimeChange::Kind::kNow;
+  if (touch && !owner) {
+    const Errno error = CheckPermission(credentials, inode, kMayWrite);
+    if (error != Errno::kOk) return error;
+  }
+  if (!credentials.IsPrivileged()) {
+    if (change.uid.has_value() &&
+        (credentials.uid() != inode.uid() || *change.uid != inode.uid())) {
+      return Errno::kEPERM;
+    }
+    if (change.gid.has_value() &&
+        (credentials.uid() != inode.uid() ||
+         (*change.gid != inode.gid() && !credentials.InGroup(*change.gid)))) {
+      return Errno::kEPERM;
+    }
+  }
+  if (change.mode.has_value() && !owner) return Errno::kEPERM;
+  // A change of owner takes set-id bits away, which is a change of mode.
+  const uint32_t mode = inode.mode();
+  const bool loses_bits =
+      change.changes_owner && !inode.IsDirectory() &&
+      ((mode & kSIsuid) != 0 || IsGroupExecutableSgid(mode));
+  if (loses_bits && !owner) return Errno::kEPERM;
+  const bool sets_times = change.atime.kind != TimeChange::Kind::kOmit ||
+                          change.mtime.kind != TimeChange::Kind::kOmit;
+  if (sets_times && !touch && !owner) return Errno::kEPERM;
+  return Errno::kOk;
+}
+
+// setattr_copy() and the file system's part. REQUIRES: allowed.
+void Apply(const Change& change, const Credentials& credentials, Inode& inode) {
+  const Timestamp now = Timestamp::Now();
+  // Walks decide on mode and owner: they see all of the change or nothing.
+  const bool changes_permissions =
+      change.mode.has_value() || change.changes_owner;
+  if (changes_permissions) inode.walk_lock.WriteLock();
+  const absl::Cleanup unlock = [&] {
+    if (changes_permissions) inode.walk_lock.WriteUnlock();
+  };
+  const sync::SeqLockWriter writer(inode.attribute_lock);
+  if (change.changes_owner) {
+    uint32_t mode = inode.mode();
+    if (!inode.IsDirectory()) {
+      mode &= ~kSIsuid;
+      if (IsGroupExecutableSgid(inode.mode()) ||
+          (!credentials.IsPrivileged() && !credentials.InGroup(inode.gid()))) {
+        mode &= ~kSIsgid;
+      }
+    }
+    inode.SetOwner(change.uid.value_or(inode.uid()),
+                   change.gid.value_or(inode.gid()));
+    inode.SetPermissions(mode);
+  }
+  if (change.size.has_value()) {
+    const auto size = static_cast<uint64_t>(*change.size);
+    inode.SetPermissions(WithoutPrivileges(credentials, inode));
+    if (size != inode.size() || change.changes_content_time)
+      inode.SetModifyTime(now);
+    if (size < inode.size()) inode.ClearFlag(kInodeAllocated);
+    inode.SetSize(size);
+  }
+  if (change.mode.has_value()) {
+    uint32_t mode = *change.mode & kPermissionBits;
+    // Only members of the group may set its id, and the privileged.
+    if (!credentials.IsPrivileged() && !credentials.InGroup(inode.gid()))
+      mode &= ~kSIsgid;
+    inode.SetPermissions(mode);
+  }
+  const auto time_of = [now](const TimeChange& time) {
+    return time.kind == TimeChange::Kind::kNow ? now : time.time;
+  };
+  if (change.atime.kind != TimeChange::Kind::kOmit)
+    inode.SetAccessTime(time_of(change.atime));
+  if (change.mtime.kind != TimeChange::Kind::kOmit)
+    inode.SetModifyTime(time_of(change.mtime));
+  inode.SetChangeTime(now);
+}
+
+Errno ChangeAttributes(const Change& change, const Credentials& credentials,
+                       const PathView& path, const File* file) {
+  const bool by_handle = file != nullptr;
+  Inode& inode = *path.inode;
+  Errno error = CheckKind(change, inode, file, by_handle);
+  if (error != Errno::kOk) return error;
+  error = path.mount->WantWrite();
+  if (error != Errno::kOk) return error;
+  const absl::Cleanup drop_write = [&path] { path.mount->DropWrite(); };
+  error = CheckAllowed(change, credentials, inode, by_handle);
+  if (error != Errno::kOk) return error;
+  Apply(change, credentials, inode);
+  return Errno::kOk;
+}
+
+bool IsValidTime(const TimeChange& time) {
+  return time.kind != TimeChange::Kind::kSet ||
+         time.time.nanoseconds() < 1'000'000'000;
+}
+
+// fchmod() and its like: the handle, which must not be O_PATH.
+Result<Done> ChangeByHandle(Vfs& vfs, const Caller& caller,
+                            const Change& operation) {
+  const Result<File*> pinned = caller.session.files().Pin(*operation.dir);
+  if (!pinned.has_value()) return Fail(pinned.error());
+  File& file = **pinned;
+  const absl::Cleanup put = [&vfs, &file] { vfs.files.Put(&file); };
+  if (file.HasMode(kFilePathOnly)) return Fail(Errno::kEBADF);
+  const Errno error =
+      ChangeAttributes(operation, *caller.credentials, file.path(), &file);
+  if (error != Errno::kOk) return Fail(error);
+  return Done();
+}
+
+}  // namespace
+
+Result<Done> SetAttributes(Vfs& vfs, const Caller& caller,
+                           const SetAttributesOperation& operation) {
+  constexpr uint32_t kFlags = kAtSymlinkNofollow | kAtEmptyPath;
+  if ((operation.flags & ~kFlags) != 0) return Fail(Errno::kEINVAL);
+  if (operation.size.has_value() && *operation.size < 0)
+    return Fail(Errno::kEINVAL);
+  if (operation.size.has_value() && *operation.size > kMaxBytes)
+    return Fail(Errno::kEFBIG);
+  if (!IsValidTime(operation.atime) || !IsValidTime(operation.mtime))
+    return Fail(Errno::kEINVAL);
+
+  const bool empty_allowed = (operation.flags & kAtEmptyPath) != 0;
+  if (!operation.path.has_value() && operation.dir.has_value() &&
+      !empty_allowed) {
+    return ChangeByHandle(vfs, caller, operation);
+  }
+  const bool empty =
+      empty_allowed && (!operation.path.has_value() || operation.path->empty());
+  if (!empty) {
+    const Errno error = CheckPathArgument(operation.path, empty_allowed);
+    if (error != Errno::kOk) return Fail(error);
+  }
+  const WalkRequest request{
+      vfs,
+      caller.session,
+      *caller.credentials,
+      operation.dir,
+      empty ? std::string_view() : *operation.path,
+      (operation.flags & kAtSymlinkNofollow) == 0 ? kWalkFollow : 0U};
+  const Result<PinnedPath> path = Walker(request).Resolve();
+  if (!path.has_value()) return Fail(path.error());
+  const Errno error =
+      ChangeAttributes(operation, *caller.credentials, path->view(), nullptr);
+  if (error != Errno::kOk) return Fail(error);
+  return Done();
+}
+
+void TruncateToEmpty(const Credentials& credentials, Inode& inode) {
+  SetAttributesOperation change;
+  change.size = 0;
+  change.changes_content_time = true;
+  Apply(change, credentials, inode);
+}
+
+}  // namespace vfsd::vfs

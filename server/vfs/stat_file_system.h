@@ -1,0 +1,15 @@
+// statfs(2) and fstatfs(2).
+#pragma once
+
+#include "server/base/result.h"
+#include "server/vfs/operation.h"
+
+namespace vfsd::vfs {
+
+struct Caller;
+class Vfs;
+
+Result<Statfs> StatFileSystem(Vfs& vfs, const Caller& caller,
+                              const StatFileSystemOperation& operation);
+
+}  // namespace vfsd::vfs
