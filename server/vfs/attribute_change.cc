@@ -132,7 +132,9 @@ void Apply(const Change& change, const Credentials& credentials, Inode& inode) {
     inode.SetPermissions(mode);
   }
   const auto time_of = [now](const TimeChange& time) {
-    return time.kind == TimeChange::Kind::kNow ? now : time.time;
+    return time.kind == TimeChange::Kind::kNow
+               ? now
+               : Timestamp(time.seconds, time.nanoseconds);
   };
   if (change.atime.kind != TimeChange::Kind::kOmit)
     inode.SetAccessTime(time_of(change.atime));
@@ -158,7 +160,7 @@ Errno ChangeAttributes(const Change& change, const Credentials& credentials,
 
 bool IsValidTime(const TimeChange& time) {
   return time.kind != TimeChange::Kind::kSet ||
-         time.time.nanoseconds() < 1'000'000'000;
+         time.nanoseconds < 1'000'000'000;
 }
 
 // fchmod() and its like: the handle, which must not be O_PATH.
