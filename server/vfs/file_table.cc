@@ -2,6 +2,7 @@
 
 #include <cassert>
 
+#include "absl/cleanup/cleanup.h"
 #include "server/sync/rcu.h"
 
 namespace vfsd::vfs {
@@ -142,6 +143,18 @@ Result<File*> FileTable::Pin(Handle handle) const {
   if (file.has_value() && !(*file)->references.GetUnlessZero())
     return Fail(Errno::kEBADF);
   return file;
+}
+
+Result<PinnedPath> FileTable::PinPath(Handle handle,
+                                      bool also_path_only) const {
+  const Result<File*> file = Pin(handle);
+  if (!file.has_value()) return Fail(file.error());
+  const absl::Cleanup put = [this, &file] { accounting_.Put(*file); };
+  if (!also_path_only && (*file)->HasMode(kFilePathOnly))
+    return Fail(Errno::kEBADF);
+  // The pinned file holds its path, also in a mount that is being unmounted or
+  // is detached and gives no new references to walks.
+  return PinnedPath::Share((*file)->path());
 }
 
 Errno FileTable::Close(Handle handle) {

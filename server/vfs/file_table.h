@@ -52,6 +52,10 @@ class FileTable {
   // FileAccounting::Put.
   Result<File*> Pin(Handle handle) const;
 
+  // References to what the file is open on, of the caller's own. EBADF (also
+  // for O_PATH handles unless `also_path_only`) or ESTALE.
+  Result<PinnedPath> PinPath(Handle handle, bool also_path_only) const;
+
   // filp_close(). EBADF or ESTALE.
   Errno Close(Handle handle);
   // Closes everything, and refuses new reservations from now on. Returns how

@@ -24,12 +24,10 @@ class LockedSteps {
     request_ = &request;
     root_ = request.session.root();
     if (absolute || !request.dir.has_value()) return JumpToRoot();
-    const sync::RcuReadSection section;
-    const Result<File*> file = request.session.files().Find(*request.dir);
-    if (!file.has_value()) return file.error();
-    here_ = PinnedPath::TryShare((*file)->path());
-    // Closed in this moment.
-    if (!here_) return Errno::kEBADF;
+    Result<PinnedPath> path =
+        request.session.files().PinPath(*request.dir, /*also_path_only=*/true);
+    if (!path.has_value()) return path.error();
+    here_ = std::move(*path);
     if (request.scoped()) {
       scope_ = PinnedPath::Share(here_.view());
       root_ = scope_.view();
@@ -70,11 +68,14 @@ class LockedSteps {
 
   StepOutcome CrossMounts() {
     while (next_.inode().HasFlag(kInodeMountPoint)) {
-      const sync::RcuReadSection section;
-      Mount* const child =
-          request_->vfs.mounts.FindChild(&next_.mount(), &next_.inode());
-      if (child == nullptr) break;
-      PinnedPath crossed = PinnedPath::TryShare({child, child->root()});
+      PinnedPath crossed;
+      {
+        const sync::RcuReadSection section;
+        Mount* const child =
+            request_->vfs.mounts.FindChild(&next_.mount(), &next_.inode());
+        if (child == nullptr) break;
+        crossed = PinnedPath::TryShare({child, child->root()});
+      }
       // Not there: it is being unmounted; look again when that is decided.
       if (crossed) {
         next_ = std::move(crossed);
@@ -91,19 +92,24 @@ class LockedSteps {
     PathView up = here_.view();
     // A pinned mount keeps its parents and their mountpoints.
     for (;;) {
-      if (up == root_ ||
-          (up.inode == up.mount->root() && up.mount->parent() == nullptr)) {
+      Mount* const above = up.mount->above();
+      const bool at_root = up.inode == up.mount->root();
+      if (up == root_ || (at_root && above == nullptr)) {
         next_ = PinnedPath::Share(up);
         return Errno::kOk;
       }
-      if (up.inode != up.mount->root()) break;
-      up = {up.mount->parent(), up.mount->mountpoint()};
+      if (!at_root) break;
+      up = {above, up.mount->mountpoint()};
     }
     for (;;) {
-      const sync::RcuReadSection section;
-      // The directory holds its parent; it can only be exchanged for another.
-      next_ = PinnedPath::TryShare({up.mount, up.inode->directory().parent()});
-      if (next_) return Errno::kOk;
+      {
+        const sync::RcuReadSection section;
+        // The mount is kept by here(), also where it is detached. The directory
+        // holds its parent; it can only be exchanged for another.
+        next_ = PinnedPath::TryShareInode(
+            {up.mount, up.inode->directory().parent()});
+        if (next_) return Errno::kOk;
+      }
       std::this_thread::yield();
     }
   }

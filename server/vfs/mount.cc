@@ -28,22 +28,35 @@ Mount::~Mount() {
   if (parent_ != nullptr) parent_->Put();
 }
 
+void Mount::Get() {
+  // The section makes Unmount wait for a count that goes to the shards.
+  const sync::RcuReadSection section;
+  if (state_.load(std::memory_order_acquire) == State::kMounted) [[likely]] {
+    references_.Add(1);
+  } else {
+    // relaxed: the caller's own reference keeps the mount.
+    exact_references_.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
 bool Mount::TryGet() {
+  // The caller's section: see the head of mount.h.
+  if (state_.load(std::memory_order_acquire) != State::kMounted) return false;
   references_.Add(1);
-  // seq_cst, and the caller's read section: see the head of mount.h.
-  if (state_.load(std::memory_order_seq_cst) == State::kMounted) return true;
-  Put();
-  return false;
+  return true;
 }
 
 void Mount::Put() {
-  // The section keeps the memory while we look at it behind our own reference.
   const sync::RcuReadSection section;
-  references_.Add(-1);
-  if (state_.load(std::memory_order_seq_cst) != State::kDetached) [[likely]]
+  const State state = state_.load(std::memory_order_acquire);
+  if (state == State::kMounted) [[likely]] {
+    references_.Add(-1);
     return;
-  // Detached: nobody gets a first reference any more, so a sum of zero stays.
-  if (references_.Sum() == 0 && !retired_.exchange(true)) sync::RcuDelete(this);
+  }
+  // acq_rel: all uses by all holders come before the end.
+  const int64_t before =
+      exact_references_.fetch_sub(1, std::memory_order_acq_rel);
+  if (before == 1 && state == State::kDetached) sync::RcuDelete(this);
 }
 
 Errno Mount::WantWrite() {
@@ -94,14 +107,16 @@ Mount* MountTable::MountTop(std::shared_ptr<FileSystem> file_system,
 Result<Mount*> MountTable::MountOn(std::shared_ptr<FileSystem> file_system,
                                    Mount& parent, PinnedInode mountpoint,
                                    std::string path, MountOptions options) {
-  absl::MutexLock lock(&mu_);
   Inode& root = file_system->root();
-  if (root.IsDirectory() != mountpoint->IsDirectory())
+  if (!root.IsDirectory() || !mountpoint->IsDirectory())
     return Fail(Errno::kENOTDIR);
+  // Who removes the mountpoint holds this too while it looks for mounts.
+  Inode& covered = *mountpoint;
+  absl::MutexLock names_lock(&covered.directory().mu);
+  absl::MutexLock lock(&mu_);
   if (parent.state_.load() != Mount::State::kMounted)
     return Fail(Errno::kEBUSY);
   if (mountpoint->HasFlag(kInodeDead)) return Fail(Errno::kENOENT);
-  Inode& covered = *mountpoint;
   auto mount = std::make_unique<Mount>(
       std::move(file_system), PinnedInode::Share(root), &parent,
       std::move(mountpoint), std::move(path), options, next_id_++);
@@ -123,7 +138,11 @@ Errno MountTable::Unmount(Mount& mount, bool lazy) {
   if (has_children) return Errno::kEBUSY;
   mount.state_.store(Mount::State::kUnmounting, std::memory_order_seq_cst);
   sync::RcuSynchronize();
-  if (!lazy && mount.references_.Sum() != 0) {
+  // Nobody changes the shards now.
+  const int64_t sharded = mount.references_.Sum();
+  mount.references_.Add(-sharded);
+  mount.exact_references_.fetch_add(sharded, std::memory_order_acq_rel);
+  if (!lazy && mount.exact_references_.load(std::memory_order_acquire) != 0) {
     mount.state_.store(Mount::State::kMounted, std::memory_order_seq_cst);
     return Errno::kEBUSY;
   }
@@ -134,10 +153,12 @@ Errno MountTable::Unmount(Mount& mount, bool lazy) {
         return other->mountpoint() == mount.mountpoint();
       });
   if (!covered_elsewhere) mount.mountpoint()->ClearFlag(kInodeMountPoint);
-  Publish(std::move(snapshot));
-  // A reference of our own makes this the Put that may end it.
+  // A reference of our own keeps it until every Put that did not yet see it
+  // detached, and so would not end it, is over.
   mount.Get();
   mount.state_.store(Mount::State::kDetached, std::memory_order_seq_cst);
+  Publish(std::move(snapshot));
+  sync::RcuSynchronize();
   mount.Put();
   return Errno::kOk;
 }

@@ -2,9 +2,13 @@
 // MountTable: all mounts of a Vfs.
 //
 // References. Every PinnedPath counts on its mount, in sharded counters, since
-// all cores open files of the same mount. Unmounting marks the mount, waits for
-// a grace period, and then sums: a lock-free walk that pins inside an RCU read
-// section either is in the sum or sees the mark and leaves its fast walk.
+// all cores open files of the same mount. A sum of shards that others change is
+// no count (a reference that moves from a shard not yet read to one already
+// read is missed), so unmounting marks the mount, which sends all further
+// counting to one exact counter, and waits for a grace period: then the shards
+// stand still and are added to the exact counter. A lock-free walk that pins
+// inside an RCU read section either is in the shards by then or sees the mark
+// and leaves its fast walk. (The kernel's percpu_ref in atomic mode.)
 #pragma once
 
 #include <atomic>
@@ -54,8 +58,15 @@ class Mount {
   bool direct_io() const { return direct_io_; }
   bool read_only() const { return read_only_.load(std::memory_order_seq_cst); }
 
+  // The mount to go up to from the root: none at the top, and none any more
+  // once it is detached.
+  Mount* above() const {
+    return state_.load(std::memory_order_acquire) == State::kDetached ? nullptr
+                                                                      : parent_;
+  }
+
   // mntget(): the caller holds a reference.
-  void Get() { references_.Add(1); }
+  void Get();
   // In an RCU read section: false while or after it is unmounted.
   [[nodiscard]] bool TryGet();
   // mntput().
@@ -66,12 +77,18 @@ class Mount {
   void DropWrite() { writers_.Add(-1); }
 
   // For checks and tests.
-  int64_t references() const { return references_.Sum(); }
+  int64_t references() const {
+    return references_.Sum() +
+           exact_references_.load(std::memory_order_relaxed);
+  }
   int64_t writers() const { return writers_.Sum(); }
 
  private:
   friend class MountTable;
 
+  // kMounted: references are counted in the shards. kUnmounting: exactly, while
+  // Unmount decides (and back to kMounted if it is busy). kDetached: exactly,
+  // and whoever drops the last one ends the mount.
   enum class State : uint8_t { kMounted, kUnmounting, kDetached };
 
   const std::shared_ptr<FileSystem> file_system_;
@@ -84,9 +101,8 @@ class Mount {
   std::atomic<bool> read_only_;
   std::atomic<bool> write_hold_{false};
   std::atomic<State> state_{State::kMounted};
-  // Set by the Put that found a detached mount unused: it is freed once.
-  std::atomic<bool> retired_{false};
   ShardedCounter references_;
+  std::atomic<int64_t> exact_references_{0};
   ShardedCounter writers_;
 };
 
@@ -99,7 +115,7 @@ class MountTable {
   Mount* MountTop(std::shared_ptr<FileSystem> file_system,
                   MountOptions options);
   // Mounts on `mountpoint` in `parent`; EBUSY if `parent` is being unmounted,
-  // ENOTDIR unless both are directories or both are not.
+  // ENOTDIR unless both are directories, ENOENT if `mountpoint` is removed.
   Result<Mount*> MountOn(std::shared_ptr<FileSystem> file_system, Mount& parent,
                          PinnedInode mountpoint, std::string path,
                          MountOptions options);

@@ -137,6 +137,8 @@ struct LockedRename {
     // Keeps the mutex's memory until it is unlocked.
     const PinnedInode pin = PinnedInode::Share(*target);
     absl::MutexLock lock(&target->directory().mu);
+    // Again: since MayRename looked something may have been mounted.
+    if (vfs.mounts.IsMountPoint(mount, *target)) return Errno::kEBUSY;
     if (!target->directory().children.empty()) return Errno::kENOTEMPTY;
     MoveName(file_system, old_directory, *old_dentry, new_directory, to.name,
              new_dentry, now);
