@@ -24,7 +24,7 @@ std::string Describe(Errno error) {
 class BuilderSession {
  public:
   explicit BuilderSession(vfs::Vfs& vfs)
-      : vfs_(vfs), session_(vfs, 0, 0, RootOptions(), 0) {}
+      : vfs_(vfs), session_(vfs, 0, 0, RootOptions(), 0, absl::Now()) {}
   ~BuilderSession() { session_.files().CloseAll(); }
   BuilderSession(const BuilderSession&) = delete;
   BuilderSession& operator=(const BuilderSession&) = delete;
@@ -37,7 +37,8 @@ class BuilderSession {
         .credentials = *session_.credentials(),
         .dir = std::nullopt,
         .path = path,
-        .flags = vfs::kWalkFollow | vfs::kWalkDirectory};
+        .flags = vfs::kWalkFollow | vfs::kWalkDirectory,
+        .resolve = 0};
     return vfs::Walker(request).Resolve();
   }
 
