@@ -92,8 +92,12 @@ Errno CheckAllowed(const Change& change, const Credentials& credentials,
   return Errno::kOk;
 }
 
-// setattr_copy() and the file system's part. REQUIRES: allowed.
-void Apply(const Change& change, const Credentials& credentials, Inode& inode) {
+// setattr_copy() and the file system's part, if `allowed()` says kOk. It is
+// asked with the attributes locked: who is about to lose the file must not
+// change it afterwards (the kernel's inode lock).
+template <typename Allowed>
+Errno Apply(const Change& change, const Credentials& credentials, Inode& inode,
+            Allowed&& allowed) {
   const Timestamp now = Timestamp::Now();
   // Walks decide on mode and owner: they see all of the change or nothing.
   const bool changes_permissions =
@@ -103,6 +107,8 @@ void Apply(const Change& change, const Credentials& credentials, Inode& inode) {
     if (changes_permissions) inode.walk_lock.WriteUnlock();
   };
   const sync::SeqLockWriter writer(inode.attribute_lock);
+  const Errno error = allowed();
+  if (error != Errno::kOk) return error;
   if (change.changes_owner) {
     uint32_t mode = inode.mode();
     if (!inode.IsDirectory()) {
@@ -141,6 +147,7 @@ void Apply(const Change& change, const Credentials& credentials, Inode& inode) {
   if (change.mtime.kind != TimeChange::Kind::kOmit)
     inode.SetModifyTime(time_of(change.mtime));
   inode.SetChangeTime(now);
+  return Errno::kOk;
 }
 
 Errno ChangeAttributes(const Change& change, const Credentials& credentials,
@@ -152,10 +159,9 @@ Errno ChangeAttributes(const Change& change, const Credentials& credentials,
   error = path.mount->WantWrite();
   if (error != Errno::kOk) return error;
   const absl::Cleanup drop_write = [&path] { path.mount->DropWrite(); };
-  error = CheckAllowed(change, credentials, inode, by_handle);
-  if (error != Errno::kOk) return error;
-  Apply(change, credentials, inode);
-  return Errno::kOk;
+  return Apply(change, credentials, inode, [&] {
+    return CheckAllowed(change, credentials, inode, by_handle);
+  });
 }
 
 bool IsValidTime(const TimeChange& time) {
@@ -220,7 +226,7 @@ void TruncateToEmpty(const Credentials& credentials, Inode& inode) {
   SetAttributesOperation change;
   change.size = 0;
   change.changes_content_time = true;
-  Apply(change, credentials, inode);
+  Apply(change, credentials, inode, [] { return Errno::kOk; });
 }
 
 }  // namespace vfsd::vfs
