@@ -106,10 +106,12 @@ Mount* MountTable::MountTop(std::shared_ptr<FileSystem> file_system,
 
 Result<Mount*> MountTable::MountOn(std::shared_ptr<FileSystem> file_system,
                                    Mount& parent, PinnedInode mountpoint,
-                                   std::string path, MountOptions options) {
-  Inode& root = file_system->root();
-  if (!root.IsDirectory() || !mountpoint->IsDirectory())
+                                   std::string path, MountOptions options,
+                                   PinnedInode root) {
+  if (!root) root = PinnedInode::Share(file_system->root());
+  if (!root->IsDirectory() || !mountpoint->IsDirectory())
     return Fail(Errno::kENOTDIR);
+  if (root->HasFlag(kInodeDead)) return Fail(Errno::kENOENT);
   // Who removes the mountpoint holds this too while it looks for mounts.
   Inode& covered = *mountpoint;
   absl::MutexLock names_lock(&covered.directory().mu);
@@ -117,9 +119,9 @@ Result<Mount*> MountTable::MountOn(std::shared_ptr<FileSystem> file_system,
   if (parent.state_.load() != Mount::State::kMounted)
     return Fail(Errno::kEBUSY);
   if (mountpoint->HasFlag(kInodeDead)) return Fail(Errno::kENOENT);
-  auto mount = std::make_unique<Mount>(
-      std::move(file_system), PinnedInode::Share(root), &parent,
-      std::move(mountpoint), std::move(path), options, next_id_++);
+  auto mount = std::make_unique<Mount>(std::move(file_system), std::move(root),
+                                       &parent, std::move(mountpoint),
+                                       std::move(path), options, next_id_++);
   auto snapshot = std::make_unique<Snapshot>(*mounts_.load());
   snapshot->push_back(mount.get());
   Publish(std::move(snapshot));
@@ -127,11 +129,12 @@ Result<Mount*> MountTable::MountOn(std::shared_ptr<FileSystem> file_system,
   return mount.release();
 }
 
-Errno MountTable::Unmount(Mount& mount, bool lazy) {
+Errno MountTable::UnmountIfListed(Mount* listed, bool lazy) {
   absl::MutexLock lock(&mu_);
-  if (mount.parent_ == nullptr) return Errno::kEBUSY;
-  if (mount.state_.load() != Mount::State::kMounted) return Errno::kEINVAL;
   const Snapshot& mounts = *mounts_.load();
+  if (std::ranges::find(mounts, listed) == mounts.end()) return Errno::kEINVAL;
+  Mount& mount = *listed;
+  if (mount.parent_ == nullptr) return Errno::kEBUSY;
   const bool has_children = std::any_of(
       mounts.begin(), mounts.end(),
       [&mount](const Mount* other) { return other->parent_ == &mount; });

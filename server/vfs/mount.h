@@ -45,6 +45,10 @@ class Mount {
   Mount& operator=(const Mount&) = delete;
 
   FileSystem& file_system() const { return *file_system_; }
+  // The same, to mount it once more.
+  const std::shared_ptr<FileSystem>& shared_file_system() const {
+    return file_system_;
+  }
   Inode* root() const { return root_.get(); }
   // The mount that it is mounted on, and the covered inode there; null at the
   // top.
@@ -114,14 +118,20 @@ class MountTable {
   // The first mount, which has no parent.
   Mount* MountTop(std::shared_ptr<FileSystem> file_system,
                   MountOptions options);
-  // Mounts on `mountpoint` in `parent`; EBUSY if `parent` is being unmounted,
-  // ENOTDIR unless both are directories, ENOENT if `mountpoint` is removed.
+  // Mounts `file_system`, or only what is below `root` of it (a bind mount), on
+  // `mountpoint` in `parent`; EBUSY if `parent` is being unmounted, ENOTDIR
+  // unless both are directories, ENOENT if one of them is removed. `root`
+  // empty: the file system's own.
   Result<Mount*> MountOn(std::shared_ptr<FileSystem> file_system, Mount& parent,
                          PinnedInode mountpoint, std::string path,
-                         MountOptions options);
+                         MountOptions options, PinnedInode root = {});
   // EBUSY while anything is open or mounted in it, or at the top (umount(2)).
   // lazy (MNT_DETACH): detaches now, and the mount ends with its last user.
-  Errno Unmount(Mount& mount, bool lazy = false);
+  Errno Unmount(Mount& mount, bool lazy = false) {
+    return UnmountIfListed(&mount, lazy);
+  }
+  // The same for a mount that may be gone already: EINVAL.
+  Errno UnmountIfListed(Mount* mount, bool lazy);
   // EBUSY while a file is open for writing (remount,ro).
   Errno SetReadOnly(Mount& mount, bool read_only);
 
