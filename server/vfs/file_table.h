@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "server/base/result.h"
+#include "server/sync/spin_lock.h"
 #include "server/vfs/file.h"
 #include "server/vfs/operation.h"
 
@@ -62,8 +62,9 @@ class FileTable {
   // many were open.
   uint32_t CloseAll();
 
+  // Handles, and slots of opens that are under way.
   uint32_t open_handles() const {
-    return open_handles_.load(std::memory_order_relaxed);
+    return reserved_.load(std::memory_order_relaxed);
   }
   uint32_t max_handles() const { return max_handles_; }
 
@@ -88,6 +89,7 @@ class FileTable {
     uint32_t generation;
   };
   Result<Decoded> Decode(Handle handle) const;
+  void AddReserved(int32_t delta) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void FreeSlot(uint32_t index) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   FileAccounting& accounting_;
@@ -95,15 +97,15 @@ class FileTable {
   const uint64_t salt_;
   const uint32_t max_handles_;
 
-  mutable absl::Mutex mu_;
-  bool closed_ ABSL_GUARDED_BY(mu_) = false;
-  uint32_t reserved_ ABSL_GUARDED_BY(mu_) =
-      0;  // slots in use, installed or not
+  mutable sync::SpinLock mu_;
+  // CloseAll has begun. Written under mu_; read without it by Install.
+  std::atomic<bool> closed_{false};
+  // Slots in use, installed or not. Written under mu_.
+  std::atomic<uint32_t> reserved_{0};
   uint32_t slots_made_ ABSL_GUARDED_BY(mu_) = 0;
   std::vector<uint32_t> free_slots_ ABSL_GUARDED_BY(mu_);
   // Chunk i holds slots i * kChunkSlots …; published with release.
   std::unique_ptr<std::atomic<Chunk*>[]> chunks_;
-  std::atomic<uint32_t> open_handles_{0};
 };
 
 }  // namespace vfsd::vfs
