@@ -25,11 +25,12 @@ uint8_t CheckOf(uint8_t epoch, uint64_t body) {
 }  // namespace
 
 FileTable::FileTable(FileAccounting& accounting, uint8_t boot_epoch,
-                     uint64_t salt, uint32_t max_handles)
+                     uint64_t salt, uint32_t max_handles, uint32_t generations)
     : accounting_(accounting),
       boot_epoch_(boot_epoch),
       salt_(salt & kBodyMask),
       max_handles_(std::min(max_handles, kMaxSlots)),
+      generations_(std::min(generations, kMaxGenerations)),
       chunks_(std::make_unique<std::atomic<Chunk*>[]>(
           (max_handles_ + kChunkSlots - 1) / kChunkSlots)) {
   assert(boot_epoch_ != 0);
@@ -110,7 +111,7 @@ void FileTable::AddReserved(int32_t delta) {
 
 void FileTable::FreeSlot(uint32_t index) {
   AddReserved(-1);
-  if (SlotAt(index).generation <= kMaxGeneration) free_slots_.push_back(index);
+  if (SlotAt(index).generation < generations_) free_slots_.push_back(index);
 }
 
 Handle FileTable::Install(Slot slot, File* file) {

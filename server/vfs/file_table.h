@@ -29,9 +29,12 @@ class FileTable {
  public:
   static constexpr uint32_t kMaxSlots = 1U << 20;
 
-  // max_handles: 1 to kMaxSlots.
+  static constexpr uint32_t kMaxGenerations = 1U << 28;
+
+  // max_handles: 1 to kMaxSlots. generations: how often a slot may be used, up
+  // to kMaxGenerations (tests cannot use one that often).
   FileTable(FileAccounting& accounting, uint8_t boot_epoch, uint64_t salt,
-            uint32_t max_handles);
+            uint32_t max_handles, uint32_t generations = kMaxGenerations);
   // REQUIRES: CloseAll was called.
   ~FileTable();
 
@@ -70,8 +73,6 @@ class FileTable {
 
  private:
   static constexpr uint32_t kSlotBits = 20;
-  static constexpr uint32_t kGenerationBits = 28;
-  static constexpr uint32_t kMaxGeneration = (1U << kGenerationBits) - 1;
   // Slots come in chunks that never move, so that readers need no lock.
   static constexpr uint32_t kChunkSlots = 256;
 
@@ -96,6 +97,7 @@ class FileTable {
   const uint8_t boot_epoch_;
   const uint64_t salt_;
   const uint32_t max_handles_;
+  const uint32_t generations_;
 
   mutable sync::SpinLock mu_;
   // CloseAll has begun. Written under mu_; read without it by Install.

@@ -89,27 +89,24 @@ class LockedSteps {
   StepOutcome Up() {
     const Errno error = CheckSearch(request_->credentials, here_.inode());
     if (error != Errno::kOk) return error;
-    PathView up = here_.view();
-    // A pinned mount keeps its parents and their mountpoints.
-    for (;;) {
-      Mount* const above = up.mount->above();
-      const bool at_root = up.inode == up.mount->root();
-      if (up == root_ || (at_root && above == nullptr)) {
-        next_ = PinnedPath::Share(up);
-        return Errno::kOk;
-      }
-      if (!at_root) break;
-      up = {above, up.mount->mountpoint()};
-    }
     for (;;) {
       {
         const sync::RcuReadSection section;
-        // The mount is kept by here(), also where it is detached. The directory
-        // holds its parent; it can only be exchanged for another.
-        next_ = PinnedPath::TryShareInode(
-            {up.mount, up.inode->directory().parent()});
+        PathView up = here_.view();
+        while (up != root_ && up.inode == up.mount->root()) {
+          Mount* const above = up.mount->above();
+          if (above == nullptr) break;
+          up = {above, up.mount->mountpoint()};
+        }
+        if (up != root_ && up.inode != up.mount->root())
+          up.inode = up.inode->directory().parent();
+        // here() keeps its own mount, also where that is detached.
+        next_ = up.mount == &here_.mount() ? PinnedPath::TryShareInode(up)
+                                           : PinnedPath::TryShare(up);
         if (next_) return Errno::kOk;
       }
+      // The parent was exchanged for another, or a mount on the way is being
+      // unmounted: look again when that is decided.
       std::this_thread::yield();
     }
   }

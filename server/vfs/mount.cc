@@ -14,18 +14,19 @@ Mount::Mount(std::shared_ptr<FileSystem> file_system, PinnedInode root,
     : file_system_(std::move(file_system)),
       root_(std::move(root)),
       parent_(parent),
+      holds_parent_(parent != nullptr),
       mountpoint_(std::move(mountpoint)),
       path_(std::move(path)),
       id_(id),
       direct_io_(!options.no_direct_io),
       read_only_(options.read_only) {
-  if (parent_ != nullptr) parent_->Get();
+  if (holds_parent_) parent_->Get();
   live_objects::Add(ObjectKind::kMount, 1);
 }
 
 Mount::~Mount() {
   live_objects::Add(ObjectKind::kMount, -1);
-  if (parent_ != nullptr) parent_->Put();
+  if (holds_parent_) parent_->Put();
 }
 
 void Mount::Get() {
@@ -162,6 +163,10 @@ Errno MountTable::UnmountIfListed(Mount* listed, bool lazy) {
   mount.state_.store(Mount::State::kDetached, std::memory_order_seq_cst);
   Publish(std::move(snapshot));
   sync::RcuSynchronize();
+  // Nobody goes up from here any more: the mount above is free to be unmounted
+  // too, at once and not when this one's memory goes.
+  mount.holds_parent_ = false;
+  mount.parent_->Put();
   mount.Put();
   return Errno::kOk;
 }

@@ -50,8 +50,8 @@ class Mount {
     return file_system_;
   }
   Inode* root() const { return root_.get(); }
-  // The mount that it is mounted on, and the covered inode there; null at the
-  // top.
+  // The mount that it is (or was) mounted on, and the covered inode there; null
+  // at the top. Only the inode is kept once the mount is detached.
   Mount* parent() const { return parent_; }
   Inode* mountpoint() const { return mountpoint_.get(); }
   // Where it was mounted, as a path from the top: for people.
@@ -62,8 +62,8 @@ class Mount {
   bool direct_io() const { return direct_io_; }
   bool read_only() const { return read_only_.load(std::memory_order_seq_cst); }
 
-  // The mount to go up to from the root: none at the top, and none any more
-  // once it is detached.
+  // In an RCU read section: the mount to go up to from the root. None at the
+  // top, and none any more once it is detached.
   Mount* above() const {
     return state_.load(std::memory_order_acquire) == State::kDetached ? nullptr
                                                                       : parent_;
@@ -98,6 +98,8 @@ class Mount {
   const std::shared_ptr<FileSystem> file_system_;
   const PinnedInode root_;
   Mount* const parent_;
+  // Until it is detached; changed by Unmount alone.
+  bool holds_parent_;
   const PinnedInode mountpoint_;
   const std::string path_;
   const uint64_t id_;
