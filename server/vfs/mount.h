@@ -47,7 +47,7 @@ class Mount {
   FileSystem& file_system() const { return *file_system_; }
   Inode* root() const { return root_.get(); }
   // The mount that it is mounted on, and the covered inode there; null at the
-  // top.
+  // top. In an RCU read section in which the mount was seen not detached.
   Mount* parent() const { return parent_; }
   Inode* mountpoint() const { return mountpoint_.get(); }
   // Where it was mounted, as a path from the top: for people.
@@ -59,7 +59,7 @@ class Mount {
   bool read_only() const { return read_only_.load(std::memory_order_seq_cst); }
 
   // The mount to go up to from the root: none at the top, and none any more
-  // once it is detached.
+  // once it is detached. In an RCU read section, which keeps what it returns.
   Mount* above() const {
     return state_.load(std::memory_order_acquire) == State::kDetached ? nullptr
                                                                       : parent_;
@@ -93,7 +93,8 @@ class Mount {
 
   const std::shared_ptr<FileSystem> file_system_;
   const PinnedInode root_;
-  Mount* const parent_;
+  // A reference, until the mount is detached.
+  Mount* parent_;
   const PinnedInode mountpoint_;
   const std::string path_;
   const uint64_t id_;
@@ -120,7 +121,8 @@ class MountTable {
                          PinnedInode mountpoint, std::string path,
                          MountOptions options);
   // EBUSY while anything is open or mounted in it, or at the top (umount(2)).
-  // lazy (MNT_DETACH): detaches now, and the mount ends with its last user.
+  // lazy (MNT_DETACH): detaches now, it and all that is mounted in it, and each
+  // mount ends with its last user.
   Errno Unmount(Mount& mount, bool lazy = false);
   // EBUSY while a file is open for writing (remount,ro).
   Errno SetReadOnly(Mount& mount, bool read_only);
@@ -139,6 +141,8 @@ class MountTable {
  private:
   using Snapshot = std::vector<Mount*>;
 
+  // Takes a mount without children out of the namespace.
+  Errno Detach(Mount& mount, bool lazy) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Publish(std::unique_ptr<Snapshot> snapshot)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
