@@ -36,6 +36,11 @@ uint32_t WithoutPrivileges(const Credentials& credentials, const Inode& inode) {
   return result;
 }
 
+bool IsValidTime(const TimeChange& time) {
+  return time.kind != TimeChange::Kind::kSet ||
+         time.nanoseconds < 1'000'000'000;
+}
+
 // Which files a change may be asked of, before permissions: the differing rules
 // of truncate, chmod and their like.
 Errno CheckKind(const Change& change, const Inode& inode, const File* file,
@@ -49,6 +54,8 @@ Errno CheckKind(const Change& change, const Inode& inode, const File* file,
       if (!inode.IsRegular()) return Errno::kEINVAL;
     }
   }
+  if (!IsValidTime(change.atime) || !IsValidTime(change.mtime))
+    return Errno::kEINVAL;
   // chmod of a symbolic link: no file system of ours keeps its mode.
   if (change.mode.has_value() && inode.IsSymlink()) return Errno::kEOPNOTSUPP;
   return Errno::kOk;
@@ -164,9 +171,11 @@ Errno ChangeAttributes(const Change& change, const Credentials& credentials,
   });
 }
 
-bool IsValidTime(const TimeChange& time) {
-  return time.kind != TimeChange::Kind::kSet ||
-         time.nanoseconds < 1'000'000'000;
+bool ChangesNothing(const Change& change) {
+  return !change.mode.has_value() && !change.changes_owner &&
+         !change.size.has_value() &&
+         change.atime.kind == TimeChange::Kind::kOmit &&
+         change.mtime.kind == TimeChange::Kind::kOmit;
 }
 
 // fchmod() and its like: the handle, which must not be O_PATH.
@@ -187,14 +196,14 @@ Result<Done> ChangeByHandle(Vfs& vfs, const Caller& caller,
 
 Result<Done> SetAttributes(Vfs& vfs, const Caller& caller,
                            const SetAttributesOperation& operation) {
+  // utimensat(2) with nothing to set does not even look at the path.
+  if (ChangesNothing(operation)) return Done();
   constexpr uint32_t kFlags = kAtSymlinkNofollow | kAtEmptyPath;
   if ((operation.flags & ~kFlags) != 0) return Fail(Errno::kEINVAL);
   if (operation.size.has_value() && *operation.size < 0)
     return Fail(Errno::kEINVAL);
   if (operation.size.has_value() && *operation.size > kMaxBytes)
     return Fail(Errno::kEFBIG);
-  if (!IsValidTime(operation.atime) || !IsValidTime(operation.mtime))
-    return Fail(Errno::kEINVAL);
 
   const bool empty_allowed = (operation.flags & kAtEmptyPath) != 0;
   if (!operation.path.has_value() && operation.dir.has_value() &&

@@ -92,18 +92,12 @@ class LockedSteps {
     for (;;) {
       {
         const sync::RcuReadSection section;
-        PathView up = here_.view();
-        while (up != root_ && up.inode == up.mount->root()) {
-          Mount* const above = up.mount->above();
-          if (above == nullptr) break;
-          up = {above, up.mount->mountpoint()};
-        }
-        if (up != root_ && up.inode != up.mount->root())
-          up.inode = up.inode->directory().parent();
-        // here() keeps its own mount, also where that is detached.
+        const PathView up = Above(here_.view());
+        // here() keeps its mount, also where that is detached; another one may
+        // be going. A directory holds its parent, which can only be exchanged.
         next_ = up.mount == &here_.mount() ? PinnedPath::TryShareInode(up)
                                            : PinnedPath::TryShare(up);
-        if (next_) return Errno::kOk;
+        if (next_) return StepOutcome::Ok();
       }
       // The parent was exchanged for another, or a mount on the way is being
       // unmounted: look again when that is decided.
@@ -119,6 +113,19 @@ class LockedSteps {
   void KeepLink() { links_.push_back(std::move(next_)); }
 
  private:
+  // "..": out of the roots of mounts, but never out of the walk's root. In an
+  // RCU read section.
+  PathView Above(PathView at) const {
+    for (;;) {
+      if (at == root_) return at;
+      if (at.inode != at.mount->root())
+        return {at.mount, at.inode->directory().parent()};
+      Mount* const above = at.mount->above();
+      if (above == nullptr) return at;
+      at = {above, at.mount->mountpoint()};
+    }
+  }
+
   const WalkRequest* request_ = nullptr;
   // The session's root, which the session pins, or scope_.
   PathView root_;

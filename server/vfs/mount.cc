@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 #include "server/sync/rcu.h"
 #include "server/vfs/live_objects.h"
@@ -132,14 +133,25 @@ Result<Mount*> MountTable::MountOn(std::shared_ptr<FileSystem> file_system,
 
 Errno MountTable::UnmountIfListed(Mount* listed, bool lazy) {
   absl::MutexLock lock(&mu_);
-  const Snapshot& mounts = *mounts_.load();
-  if (std::ranges::find(mounts, listed) == mounts.end()) return Errno::kEINVAL;
+  if (std::ranges::find(*mounts_.load(), listed) == mounts_.load()->end())
+    return Errno::kEINVAL;
   Mount& mount = *listed;
   if (mount.parent_ == nullptr) return Errno::kEBUSY;
-  const bool has_children = std::any_of(
-      mounts.begin(), mounts.end(),
-      [&mount](const Mount* other) { return other->parent_ == &mount; });
-  if (has_children) return Errno::kEBUSY;
+  // The mounts in it, a parent before its children.
+  std::vector<Mount*> below;
+  for (Mount* const other : *mounts_.load()) {
+    const bool is_below =
+        other->parent_ == &mount ||
+        std::find(below.begin(), below.end(), other->parent_) != below.end();
+    if (is_below) below.push_back(other);
+  }
+  if (!lazy && !below.empty()) return Errno::kEBUSY;
+  for (auto it = below.rbegin(); it != below.rend(); ++it) Detach(**it, lazy);
+  return Detach(mount, lazy);
+}
+
+Errno MountTable::Detach(Mount& mount, bool lazy) {
+  const Snapshot& mounts = *mounts_.load();
   mount.state_.store(Mount::State::kUnmounting, std::memory_order_seq_cst);
   sync::RcuSynchronize();
   // Nobody changes the shards now.

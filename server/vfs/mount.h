@@ -62,8 +62,8 @@ class Mount {
   bool direct_io() const { return direct_io_; }
   bool read_only() const { return read_only_.load(std::memory_order_seq_cst); }
 
-  // In an RCU read section: the mount to go up to from the root. None at the
-  // top, and none any more once it is detached.
+  // The mount to go up to from the root: none at the top, and none any more
+  // once it is detached. In an RCU read section, which keeps what it returns.
   Mount* above() const {
     return state_.load(std::memory_order_acquire) == State::kDetached ? nullptr
                                                                       : parent_;
@@ -128,7 +128,8 @@ class MountTable {
                          PinnedInode mountpoint, std::string path,
                          MountOptions options, PinnedInode root = {});
   // EBUSY while anything is open or mounted in it, or at the top (umount(2)).
-  // lazy (MNT_DETACH): detaches now, and the mount ends with its last user.
+  // lazy (MNT_DETACH): detaches now, it and all that is mounted in it, and each
+  // mount ends with its last user.
   Errno Unmount(Mount& mount, bool lazy = false) {
     return UnmountIfListed(&mount, lazy);
   }
@@ -151,6 +152,8 @@ class MountTable {
  private:
   using Snapshot = std::vector<Mount*>;
 
+  // Takes a mount without children out of the namespace.
+  Errno Detach(Mount& mount, bool lazy) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Publish(std::unique_ptr<Snapshot> snapshot)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
