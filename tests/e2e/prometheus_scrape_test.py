@@ -80,7 +80,7 @@ class PrometheusScrape(unittest.TestCase):
     def test_no_label_holds_a_path_a_handle_or_a_session(self):
         allowed = {
             "op", "result", "type", "fast_path", "le", "grpc_type", "grpc_service", "grpc_method", "grpc_code",
-            "phase", "run_id", "scenario", "mode", "version", "revision", "compiler", "grpc_version",
+            "quantile", "phase", "run_id", "scenario", "mode", "version", "revision", "compiler", "grpc_version",
         }  # fmt: skip
         for address in (self.server.metrics, self.load_metrics):
             text = harness.wait_until(f"{address}'s page", lambda: self.page(address))
