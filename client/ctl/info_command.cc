@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -95,8 +96,12 @@ void Print(const ordered_json& info) {
   }
   if (info.contains("counts")) {
     fmt::print("counts\n");
+    size_t width = 0;
     for (const auto& [name, value] : info["counts"].items()) {
-      fmt::print("  {:<26}{}\n", name, value.get<std::string>());
+      width = std::max(width, name.size());
+    }
+    for (const auto& [name, value] : info["counts"].items()) {
+      fmt::print("  {:<{}}  {}\n", name, width, value.get<std::string>());
     }
   }
   if (info.contains("mounts")) {

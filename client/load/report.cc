@@ -114,7 +114,7 @@ std::string Grouped(uint64_t number) {
   std::string digits = fmt::format("{}", number);
   for (size_t i = digits.size(); i > 3;) {
     i -= 3;
-    digits.insert(i, ",");
+    digits.insert(i, 1, ',');
   }
   return digits;
 }

@@ -361,12 +361,17 @@ std::expected<std::vector<PhaseOptions>, std::string> PlanPhases(
       phase.count = options.count;
       constexpr size_t kUnaryConnections = 4, kUnaryInFlight = 32,
                        kBatchWindow = 8;
+      // Many threads on few connections wake each other more than they work.
+      constexpr size_t kThreadsShare = 16, kMostShared = 64;
       phase.connections = options.connections;
       if (phase.connections == 0) {
-        phase.connections = phase.batched() ? phase.threads
-                            : options.count
-                                ? std::min(phase.threads, kUnaryConnections)
-                                : kUnaryConnections;
+        phase.connections =
+            phase.batched() ? phase.threads
+            : options.count
+                ? std::clamp(phase.threads / kThreadsShare,
+                             std::min(phase.threads, kUnaryConnections),
+                             kMostShared)
+                : kUnaryConnections;
         if (options.in_flight != 0) {
           phase.connections = std::min(phase.connections, options.in_flight);
         }

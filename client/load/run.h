@@ -52,7 +52,8 @@ struct RunOptions {
 
 // The phases that the options ask for, in their order, with every choice made:
 // unary, 4 connections and 32 calls in flight; batched, a connection a thread
-// and 8 messages in flight on each; a counted load has one in flight a thread.
+// and 8 messages in flight on each; a counted load has one in flight a thread,
+// and unary a connection for every 16 threads (at least 4, at most 64).
 // `mixes` must outlive the result. The error is for people.
 std::expected<std::vector<PhaseOptions>, std::string> PlanPhases(
     const RunOptions& options, const std::vector<Mix>& mixes);

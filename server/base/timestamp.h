@@ -20,10 +20,12 @@ class Timestamp {
   constexpr Timestamp() = default;
   // nanoseconds: 0 to 999,999,999.
   constexpr Timestamp(int64_t seconds, uint32_t nanoseconds)
-      : packed_(static_cast<uint64_t>(std::clamp(seconds, kMinSeconds, kMaxSeconds)) << 30 |
-                (seconds < kMinSeconds   ? 0
-                 : seconds > kMaxSeconds ? kMaxNanoseconds
-                                         : nanoseconds)) {}
+      : packed_(
+            static_cast<uint64_t>(std::clamp(seconds, kMinSeconds, kMaxSeconds))
+                << 30 |
+            (seconds < kMinSeconds   ? 0
+             : seconds > kMaxSeconds ? kMaxNanoseconds
+                                     : nanoseconds)) {}
 
   static constexpr Timestamp FromPacked(uint64_t packed) {
     Timestamp result;
@@ -35,7 +37,9 @@ class Timestamp {
   // kernel stamps inodes with.
   static Timestamp Now();
 
-  constexpr int64_t seconds() const { return static_cast<int64_t>(packed_) >> 30; }
+  constexpr int64_t seconds() const {
+    return static_cast<int64_t>(packed_) >> 30;
+  }
   constexpr uint32_t nanoseconds() const {
     return static_cast<uint32_t>(packed_ & ((uint64_t{1} << 30) - 1));
   }

@@ -22,20 +22,14 @@ Result<Done> CheckAccess(Vfs& vfs, const Caller& caller,
   // A session has one uid and one gid, which are real and effective: AT_EACCESS
   // makes no difference.
   const bool empty_allowed = (operation.flags & kAtEmptyPath) != 0;
-  const bool absent = empty_allowed && !operation.path.has_value();
-  if (!absent) {
-    const Errno error = CheckPathArgument(operation.path, empty_allowed);
-    if (error != Errno::kOk) return Fail(error);
-  }
+  // Unlike statx(2), faccessat2(2) never takes an absent path for an empty one.
+  const Errno path_error = CheckPathArgument(operation.path, empty_allowed);
+  if (path_error != Errno::kOk) return Fail(path_error);
   uint32_t flags = 0;
   if ((operation.flags & kAtSymlinkNofollow) == 0) flags |= kWalkFollow;
   if (empty_allowed) flags |= kWalkEmpty;
-  const WalkRequest request{vfs,
-                            caller.session,
-                            *caller.credentials,
-                            operation.dir,
-                            absent ? std::string_view() : *operation.path,
-                            flags};
+  const WalkRequest request{vfs,           caller.session,  *caller.credentials,
+                            operation.dir, *operation.path, flags};
   return Walker(request).Look([&](const PathView& path) -> Result<Done> {
     const Inode& inode = *path.inode;
     const Errno error =

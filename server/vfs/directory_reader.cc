@@ -62,13 +62,10 @@ Result<PinnedPath> FindDirectory(Vfs& vfs, const Caller& caller,
       operation.dir.has_value() &&
       (!operation.path.has_value() || operation.path->empty());
   if (by_handle) {
-    const sync::RcuReadSection section;
-    const Result<File*> file = caller.session.files().Find(*operation.dir);
-    if (!file.has_value()) return Fail(file.error());
-    if ((*file)->HasMode(kFilePathOnly)) return Fail(Errno::kEBADF);
-    if (!(*file)->inode().IsDirectory()) return Fail(Errno::kENOTDIR);
-    PinnedPath directory = PinnedPath::TryShare((*file)->path());
-    if (!directory) return Fail(Errno::kEBADF);
+    Result<PinnedPath> directory = caller.session.files().PinPath(
+        *operation.dir, /*also_path_only=*/false);
+    if (directory.has_value() && !directory->inode().IsDirectory())
+      return Fail(Errno::kENOTDIR);
     return directory;
   }
   const bool root = !operation.path.has_value() || operation.path->empty();

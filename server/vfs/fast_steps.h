@@ -76,8 +76,9 @@ class FastSteps {
     for (;;) {
       if (next_ == root_) return outcome;
       if (next_.inode != next_.mount->root()) break;
-      if (next_.mount->parent() == nullptr) return outcome;
-      next_ = {next_.mount->parent(), next_.mount->mountpoint()};
+      Mount* const above = next_.mount->above();
+      if (above == nullptr) return outcome;
+      next_ = {above, next_.mount->mountpoint()};
     }
     next_.inode = next_.inode->directory().parent();
     return outcome;

@@ -24,12 +24,10 @@ class LockedSteps {
     request_ = &request;
     root_ = request.session.root();
     if (absolute || !request.dir.has_value()) return JumpToRoot();
-    const sync::RcuReadSection section;
-    const Result<File*> file = request.session.files().Find(*request.dir);
-    if (!file.has_value()) return file.error();
-    here_ = PinnedPath::TryShare((*file)->path());
-    // Closed in this moment.
-    if (!here_) return Errno::kEBADF;
+    Result<PinnedPath> path =
+        request.session.files().PinPath(*request.dir, /*also_path_only=*/true);
+    if (!path.has_value()) return path.error();
+    here_ = std::move(*path);
     if (request.scoped()) {
       scope_ = PinnedPath::Share(here_.view());
       root_ = scope_.view();
@@ -70,11 +68,14 @@ class LockedSteps {
 
   StepOutcome CrossMounts() {
     while (next_.inode().HasFlag(kInodeMountPoint)) {
-      const sync::RcuReadSection section;
-      Mount* const child =
-          request_->vfs.mounts.FindChild(&next_.mount(), &next_.inode());
-      if (child == nullptr) break;
-      PinnedPath crossed = PinnedPath::TryShare({child, child->root()});
+      PinnedPath crossed;
+      {
+        const sync::RcuReadSection section;
+        Mount* const child =
+            request_->vfs.mounts.FindChild(&next_.mount(), &next_.inode());
+        if (child == nullptr) break;
+        crossed = PinnedPath::TryShare({child, child->root()});
+      }
       // Not there: it is being unmounted; look again when that is decided.
       if (crossed) {
         next_ = std::move(crossed);
@@ -88,22 +89,18 @@ class LockedSteps {
   StepOutcome Up() {
     const Errno error = CheckSearch(request_->credentials, here_.inode());
     if (error != Errno::kOk) return error;
-    PathView up = here_.view();
-    // A pinned mount keeps its parents and their mountpoints.
     for (;;) {
-      if (up == root_ ||
-          (up.inode == up.mount->root() && up.mount->parent() == nullptr)) {
-        next_ = PinnedPath::Share(up);
-        return Errno::kOk;
+      {
+        const sync::RcuReadSection section;
+        const PathView up = Above(here_.view());
+        // here() keeps its mount, also where that is detached; another one may
+        // be going. A directory holds its parent, which can only be exchanged.
+        next_ = up.mount == &here_.mount() ? PinnedPath::TryShareInode(up)
+                                           : PinnedPath::TryShare(up);
+        if (next_) return StepOutcome::Ok();
       }
-      if (up.inode != up.mount->root()) break;
-      up = {up.mount->parent(), up.mount->mountpoint()};
-    }
-    for (;;) {
-      const sync::RcuReadSection section;
-      // The directory holds its parent; it can only be exchanged for another.
-      next_ = PinnedPath::TryShare({up.mount, up.inode->directory().parent()});
-      if (next_) return Errno::kOk;
+      // The parent was exchanged for another, or a mount on the way is being
+      // unmounted: look again when that is decided.
       std::this_thread::yield();
     }
   }
@@ -116,6 +113,19 @@ class LockedSteps {
   void KeepLink() { links_.push_back(std::move(next_)); }
 
  private:
+  // "..": out of the roots of mounts, but never out of the walk's root. In an
+  // RCU read section.
+  PathView Above(PathView at) const {
+    for (;;) {
+      if (at == root_) return at;
+      if (at.inode != at.mount->root())
+        return {at.mount, at.inode->directory().parent()};
+      Mount* const above = at.mount->above();
+      if (above == nullptr) return at;
+      at = {above, at.mount->mountpoint()};
+    }
+  }
+
   const WalkRequest* request_ = nullptr;
   // The session's root, which the session pins, or scope_.
   PathView root_;

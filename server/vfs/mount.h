@@ -2,9 +2,13 @@
 // MountTable: all mounts of a Vfs.
 //
 // References. Every PinnedPath counts on its mount, in sharded counters, since
-// all cores open files of the same mount. Unmounting marks the mount, waits for
-// a grace period, and then sums: a lock-free walk that pins inside an RCU read
-// section either is in the sum or sees the mark and leaves its fast walk.
+// all cores open files of the same mount. A sum of shards that others change is
+// no count (a reference that moves from a shard not yet read to one already
+// read is missed), so unmounting marks the mount, which sends all further
+// counting to one exact counter, and waits for a grace period: then the shards
+// stand still and are added to the exact counter. A lock-free walk that pins
+// inside an RCU read section either is in the shards by then or sees the mark
+// and leaves its fast walk. (The kernel's percpu_ref in atomic mode.)
 #pragma once
 
 #include <atomic>
@@ -41,9 +45,13 @@ class Mount {
   Mount& operator=(const Mount&) = delete;
 
   FileSystem& file_system() const { return *file_system_; }
+  // The same, to mount it once more.
+  const std::shared_ptr<FileSystem>& shared_file_system() const {
+    return file_system_;
+  }
   Inode* root() const { return root_.get(); }
-  // The mount that it is mounted on, and the covered inode there; null at the
-  // top.
+  // The mount that it is (or was) mounted on, and the covered inode there; null
+  // at the top. Only the inode is kept once the mount is detached.
   Mount* parent() const { return parent_; }
   Inode* mountpoint() const { return mountpoint_.get(); }
   // Where it was mounted, as a path from the top: for people.
@@ -54,8 +62,15 @@ class Mount {
   bool direct_io() const { return direct_io_; }
   bool read_only() const { return read_only_.load(std::memory_order_seq_cst); }
 
+  // The mount to go up to from the root: none at the top, and none any more
+  // once it is detached. In an RCU read section, which keeps what it returns.
+  Mount* above() const {
+    return state_.load(std::memory_order_acquire) == State::kDetached ? nullptr
+                                                                      : parent_;
+  }
+
   // mntget(): the caller holds a reference.
-  void Get() { references_.Add(1); }
+  void Get();
   // In an RCU read section: false while or after it is unmounted.
   [[nodiscard]] bool TryGet();
   // mntput().
@@ -66,17 +81,25 @@ class Mount {
   void DropWrite() { writers_.Add(-1); }
 
   // For checks and tests.
-  int64_t references() const { return references_.Sum(); }
+  int64_t references() const {
+    return references_.Sum() +
+           exact_references_.load(std::memory_order_relaxed);
+  }
   int64_t writers() const { return writers_.Sum(); }
 
  private:
   friend class MountTable;
 
+  // kMounted: references are counted in the shards. kUnmounting: exactly, while
+  // Unmount decides (and back to kMounted if it is busy). kDetached: exactly,
+  // and whoever drops the last one ends the mount.
   enum class State : uint8_t { kMounted, kUnmounting, kDetached };
 
   const std::shared_ptr<FileSystem> file_system_;
   const PinnedInode root_;
   Mount* const parent_;
+  // Until it is detached; changed by Unmount alone.
+  bool holds_parent_;
   const PinnedInode mountpoint_;
   const std::string path_;
   const uint64_t id_;
@@ -84,9 +107,8 @@ class Mount {
   std::atomic<bool> read_only_;
   std::atomic<bool> write_hold_{false};
   std::atomic<State> state_{State::kMounted};
-  // Set by the Put that found a detached mount unused: it is freed once.
-  std::atomic<bool> retired_{false};
   ShardedCounter references_;
+  std::atomic<int64_t> exact_references_{0};
   ShardedCounter writers_;
 };
 
@@ -98,14 +120,21 @@ class MountTable {
   // The first mount, which has no parent.
   Mount* MountTop(std::shared_ptr<FileSystem> file_system,
                   MountOptions options);
-  // Mounts on `mountpoint` in `parent`; EBUSY if `parent` is being unmounted,
-  // ENOTDIR unless both are directories or both are not.
+  // Mounts `file_system`, or only what is below `root` of it (a bind mount), on
+  // `mountpoint` in `parent`; EBUSY if `parent` is being unmounted, ENOTDIR
+  // unless both are directories, ENOENT if one of them is removed. `root`
+  // empty: the file system's own.
   Result<Mount*> MountOn(std::shared_ptr<FileSystem> file_system, Mount& parent,
                          PinnedInode mountpoint, std::string path,
-                         MountOptions options);
+                         MountOptions options, PinnedInode root = {});
   // EBUSY while anything is open or mounted in it, or at the top (umount(2)).
-  // lazy (MNT_DETACH): detaches now, and the mount ends with its last user.
-  Errno Unmount(Mount& mount, bool lazy = false);
+  // lazy (MNT_DETACH): detaches now, it and all that is mounted in it, and each
+  // mount ends with its last user.
+  Errno Unmount(Mount& mount, bool lazy = false) {
+    return UnmountIfListed(&mount, lazy);
+  }
+  // The same for a mount that may be gone already: EINVAL.
+  Errno UnmountIfListed(Mount* mount, bool lazy);
   // EBUSY while a file is open for writing (remount,ro).
   Errno SetReadOnly(Mount& mount, bool read_only);
 
@@ -123,6 +152,8 @@ class MountTable {
  private:
   using Snapshot = std::vector<Mount*>;
 
+  // Takes a mount without children out of the namespace.
+  Errno Detach(Mount& mount, bool lazy) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Publish(std::unique_ptr<Snapshot> snapshot)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 

@@ -38,6 +38,13 @@ class PinnedPath {
     }
     return PinnedPath(view);
   }
+  // In an RCU read section, for a mount that the caller has a reference to:
+  // empty if the inode is going.
+  static PinnedPath TryShareInode(const PathView& view) {
+    if (!view.inode->references.GetUnlessZero()) return {};
+    view.mount->Get();
+    return PinnedPath(view);
+  }
   PinnedPath(PinnedPath&& other) noexcept
       : view_(std::exchange(other.view_, {})) {}
   PinnedPath& operator=(PinnedPath&& other) noexcept {

@@ -137,6 +137,8 @@ struct LockedRename {
     // Keeps the mutex's memory until it is unlocked.
     const PinnedInode pin = PinnedInode::Share(*target);
     absl::MutexLock lock(&target->directory().mu);
+    // Again: since MayRename looked something may have been mounted.
+    if (vfs.mounts.IsMountPoint(mount, *target)) return Errno::kEBUSY;
     if (!target->directory().children.empty()) return Errno::kENOTEMPTY;
     MoveName(file_system, old_directory, *old_dentry, new_directory, to.name,
              new_dentry, now);
@@ -185,6 +187,8 @@ struct LockedRename {
 Result<WalkParent> FindParent(Vfs& vfs, const Caller& caller,
                               const DirectoryArgument& dir,
                               const PathArgument& path) {
+  const Errno error = CheckPathArgument(path, /*empty_allowed=*/false);
+  if (error != Errno::kOk) return Fail(error);
   const WalkRequest request{vfs, caller.session, *caller.credentials, dir,
                             *path};
   return Walker(request).ResolveParent();
@@ -199,10 +203,7 @@ Result<Done> Rename(Vfs& vfs, const Caller& caller,
       operation.flags == kRenameFlags) {
     return Fail(Errno::kEINVAL);
   }
-  for (const PathArgument& path : {operation.old_path, operation.new_path}) {
-    const Errno error = CheckPathArgument(path, /*empty_allowed=*/false);
-    if (error != Errno::kOk) return Fail(error);
-  }
+  // What is wrong with the new path comes after all that is with the old one.
   const Result<WalkParent> from =
       FindParent(vfs, caller, operation.old_dir, operation.old_path);
   if (!from.has_value()) return Fail(from.error());

@@ -52,9 +52,8 @@ Result<SessionRef> SessionTable::Open(SessionOptions options) {
     do {
       id = RandomBits();
     } while (id == 0 || sessions_.contains(id));
-    session = std::make_shared<Session>(vfs_, id, next_number_++,
-                                        std::move(options), RandomBits(),
-                                        clock_());
+    session = std::make_shared<Session>(
+        vfs_, id, next_number_++, std::move(options), RandomBits(), clock_());
     sessions_.emplace(id, session);
   }
   if (observer_ != nullptr) observer_->SessionOpened(session);
@@ -111,8 +110,8 @@ size_t SessionTable::Reap() {
 void SessionTable::SetAnonymous(CredentialsRef credentials) {
   SessionOptions options;
   options.credentials = std::move(credentials);
-  anonymous_ = std::make_shared<Session>(vfs_, 0, 0, std::move(options), 0,
-                                         clock_());
+  anonymous_ =
+      std::make_shared<Session>(vfs_, 0, 0, std::move(options), 0, clock_());
 }
 
 size_t SessionTable::size() const {

@@ -30,14 +30,15 @@ Errno CheckLastType(LastType type, bool remove_directory) {
   }
 }
 
-Errno RemoveDirectory(FileSystem& file_system, Inode& directory,
-                      Dentry& dentry) {
+Errno RemoveDirectory(const MountTable& mounts, const Mount& mount,
+                      Inode& directory, Dentry& dentry) {
   Inode& victim = dentry.inode();
   // Keeps the mutex's memory until it is unlocked.
   const PinnedInode pin = PinnedInode::Share(victim);
   absl::MutexLock lock(&victim.directory().mu);
+  if (mounts.IsMountPoint(mount, victim)) return Errno::kEBUSY;
   if (!victim.directory().children.empty()) return Errno::kENOTEMPTY;
-  RemoveDirectoryName(file_system, directory, dentry, Timestamp::Now());
+  RemoveDirectoryName(mount.file_system(), directory, dentry, Timestamp::Now());
   return Errno::kOk;
 }
 
@@ -76,9 +77,8 @@ Result<Done> Unlink(Vfs& vfs, const Caller& caller,
       CheckMayDelete(*caller.credentials, directory, victim, remove_directory);
   if (error != Errno::kOk) return Fail(error);
   if (!file_system.traits().namespace_mutable) return Fail(Errno::kEPERM);
-  if (vfs.mounts.IsMountPoint(mount, victim)) return Fail(Errno::kEBUSY);
   if (remove_directory) {
-    error = RemoveDirectory(file_system, directory, *dentry);
+    error = RemoveDirectory(vfs.mounts, mount, directory, *dentry);
     if (error != Errno::kOk) return Fail(error);
   } else {
     RemoveName(file_system, directory, *dentry, Timestamp::Now());

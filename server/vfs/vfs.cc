@@ -1,5 +1,7 @@
 #include "server/vfs/vfs.h"
 
+#include <thread>
+
 #include "server/sync/rcu.h"
 
 namespace vfsd::vfs {
@@ -18,14 +20,21 @@ Vfs::~Vfs() {
 }
 
 PinnedPath Vfs::Root() {
-  const sync::RcuReadSection section;
-  PathView root{top_, top_->root()};
-  while (root.inode->HasFlag(kInodeMountPoint)) {
-    Mount* const child = mounts.FindChild(root.mount, root.inode);
-    if (child == nullptr) break;
-    root = {child, child->root()};
+  for (;;) {
+    {
+      const sync::RcuReadSection section;
+      PathView root{top_, top_->root()};
+      while (root.inode->HasFlag(kInodeMountPoint)) {
+        Mount* const child = mounts.FindChild(root.mount, root.inode);
+        if (child == nullptr) break;
+        root = {child, child->root()};
+      }
+      PinnedPath path = PinnedPath::TryShare(root);
+      if (path) return path;
+    }
+    // What covers "/" is being unmounted: look again when that is decided.
+    std::this_thread::yield();
   }
-  return PinnedPath::TryShare(root);
 }
 
 }  // namespace vfsd::vfs

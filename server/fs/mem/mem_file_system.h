@@ -27,10 +27,10 @@ struct RootOptions {
   uint32_t mode = 0755;
   uint32_t uid = 0;
   uint32_t gid = 0;
-  std::optional<Timestamp> atime;
-  std::optional<Timestamp> mtime;
-  std::optional<Timestamp> ctime;
-  std::optional<Timestamp> btime;
+  std::optional<Timestamp> atime = std::nullopt;
+  std::optional<Timestamp> mtime = std::nullopt;
+  std::optional<Timestamp> ctime = std::nullopt;
+  std::optional<Timestamp> btime = std::nullopt;
 };
 
 class MemFileSystem final : public vfs::FileSystem {

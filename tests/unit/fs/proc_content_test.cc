@@ -3,12 +3,14 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
-#include <cstdlib>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
-#include <new>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -22,23 +24,8 @@
 #include "server/fs/proc/mounts_text.h"
 #include "server/fs/proc/sequence_file.h"
 #include "server/fs/proc/statistics_text.h"
+#include "tests/unit/fs/counting_new.h"
 #include "tests/unit/fs/world.h"
-
-namespace {
-
-// The calling thread's allocations, counted.
-thread_local int64_t allocations = 0;
-
-}  // namespace
-
-void* operator new(std::size_t size) {
-  ++allocations;
-  void* const memory = std::malloc(size);
-  if (memory == nullptr) std::abort();
-  return memory;
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace vfsd {
 namespace {
@@ -106,15 +93,15 @@ TEST_F(CoreFiles, VersionIsServedWithoutAllocation) {
   World world = MakeWorld(Options());
   // An ordinary file's open and close cost what the core needs for any file.
   const auto count_open_close = [&world](const char* path, uint32_t flags) {
-    const int64_t before = allocations;
+    const int64_t before = testing::Allocations();
     const auto handle = world.Open(path, flags);
     EXPECT_TRUE(handle.has_value());
     world.Close(*handle);
-    return allocations - before;
+    return testing::Allocations() - before;
   };
-  const int64_t before_creation = allocations;
+  const int64_t before_creation = testing::Allocations();
   count_open_close("/file", vfs::linux_abi::kOCreat);
-  EXPECT_GT(allocations, before_creation);  // counting works
+  EXPECT_GT(testing::Allocations(), before_creation);  // counting works
   count_open_close("/proc/version", 0);
   const int64_t ordinary = count_open_close("/file", 0);
   EXPECT_EQ(count_open_close("/proc/version", 0), ordinary);
@@ -126,9 +113,9 @@ TEST_F(CoreFiles, VersionIsServedWithoutAllocation) {
   read.handle = *handle;
   read.buffer = buffer;
   const vfs::Caller caller(*world.session);
-  const int64_t before = allocations;
+  const int64_t before = testing::Allocations();
   const auto size = world.executor.Execute(caller, read);
-  EXPECT_EQ(allocations, before);
+  EXPECT_EQ(testing::Allocations(), before);
   EXPECT_EQ(size, std::string("vfsd version 0.1.0 (test)\n").size());
   EXPECT_EQ(world.Close(*handle), Errno::kOk);
 }

@@ -161,7 +161,7 @@ TEST(ProcRegression, FilesOfEveryWayOfRegistrationCanBePositioned) {
   const auto directory = world.proc->AddDirectory(nullptr, "directory");
   ASSERT_TRUE(directory.has_value());
   Add(world, *directory, "dynamic");
-  for (const std::string path :
+  for (const std::string& path :
        {std::string("/proc/permanent"),
         std::string("/proc/driver/bus/permanent"), std::string("/proc/dynamic"),
         std::string("/proc/directory/dynamic"),

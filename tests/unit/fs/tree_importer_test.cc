@@ -105,6 +105,8 @@ class TreeImporter : public ::testing::Test {
     return std::make_unique<World>(std::move(options));
   }
 
+  // Outlives the trees and worlds of the test.
+  const vfsd::testing::ObjectBaseline baseline_;
   std::string root_;
 };
 
@@ -169,18 +171,19 @@ TEST_F(TreeImporter, KeepsEverythingOfEveryType) {
   const bool owners = chown(Host("content").c_str(), 1234, 5678) == 0 &&
                       lchown(Host("link").c_str(), 70000, 80000) == 0;
   if (!owners) fmt::print("without foreign owners: {}\n", std::strerror(errno));
+  // Listed first: that changes the access times of directories.
+  std::vector<std::string> paths;
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(root_)) {
+    paths.push_back(entry.path().string().substr(root_.size()));
+  }
   SetTimes("content", {1'000'000'000, 123'456'789}, {999'999'999, 1});
   SetTimes("empty", {-1'000'000, 500'000'000}, {-1, 999'999'999});
   SetTimes("link", {11, 12}, {13, 14});
   SetTimes("deep", {21, 22}, {23, 24});
-
   std::map<std::string, struct statx> host;
   host["/"] = HostStat(root_);
-  for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(root_)) {
-    const std::string path = entry.path().string();
-    host[path.substr(root_.size())] = HostStat(path);
-  }
+  for (const std::string& path : paths) host[path] = HostStat(root_ + path);
 
   auto tree = ImportTree(root_);
   ASSERT_TRUE(tree.has_value()) << ErrnoName(tree.error());
@@ -306,10 +309,14 @@ TEST_F(TreeImporter, DoesNotImportTheKernelsOwnFileSystems) {
 class UnprivilegedScope {
  public:
   UnprivilegedScope() : euid_(geteuid()) {
-    if (euid_ == 0) EXPECT_EQ(seteuid(65534), 0);
+    if (euid_ == 0) {
+      EXPECT_EQ(seteuid(65534), 0);
+    }
   }
   ~UnprivilegedScope() {
-    if (euid_ == 0) EXPECT_EQ(seteuid(0), 0);
+    if (euid_ == 0) {
+      EXPECT_EQ(seteuid(0), 0);
+    }
   }
   UnprivilegedScope(const UnprivilegedScope&) = delete;
   UnprivilegedScope& operator=(const UnprivilegedScope&) = delete;
@@ -471,7 +478,6 @@ TEST_F(TreeImporter, LeavesMountPointsEmpty) {
 }
 
 TEST_F(TreeImporter, OfATreeThatIsDroppedLeavesNothing) {
-  const vfsd::testing::ObjectBaseline baseline;
   MakeDirectory("directory");
   MakeFile("directory/file");
   ASSERT_EQ(link(Host("directory/file").c_str(), Host("link").c_str()), 0);

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -50,7 +51,9 @@ class ObjectBaseline {
 };
 
 struct WorldOptions {
-  std::shared_ptr<vfs::FileSystem> top = std::make_shared<mem::MemFileSystem>();
+  // What is mounted at "/"; null: an empty mem file system. Whoever gives one
+  // has made its objects, and keeps the baseline.
+  std::shared_ptr<vfs::FileSystem> top = nullptr;
   std::vector<proc::CoreFile> core_files;
   vfs::FastPathSet fast_paths = vfs::FastPathSet::All();
   bool session_entries = false;
@@ -58,11 +61,12 @@ struct WorldOptions {
 
 class World {
  private:
-  const ObjectBaseline baseline_;
+  std::optional<ObjectBaseline> baseline_;
 
  public:
   explicit World(WorldOptions options = {})
-      : vfs(VfsOptionsFor(options), std::move(options.top)),
+      : baseline_(BaselineFor(options)),
+        vfs(VfsOptionsFor(options), TopFor(options)),
         sessions(vfs, vfs::SessionLimits{}),
         executor(vfs),
         proc(std::make_shared<proc::ProcFileSystem>(
@@ -198,6 +202,15 @@ class World {
   vfs::SessionRef session;
 
  private:
+  static std::optional<ObjectBaseline> BaselineFor(
+      const WorldOptions& options) {
+    if (options.top != nullptr) return std::nullopt;
+    return std::optional<ObjectBaseline>(std::in_place);
+  }
+  static std::shared_ptr<vfs::FileSystem> TopFor(WorldOptions& options) {
+    if (options.top != nullptr) return std::move(options.top);
+    return std::make_shared<mem::MemFileSystem>();
+  }
   static vfs::VfsOptions VfsOptionsFor(const WorldOptions& options) {
     vfs::VfsOptions vfs_options;
     vfs_options.fast_paths = options.fast_paths;
