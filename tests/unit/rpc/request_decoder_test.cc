@@ -13,6 +13,7 @@
 #include <variant>
 
 #include "server/rpc/operation_api.h"
+#include "server/vfs/linux_abi.h"
 #include "vfs/v1/vfs.pb.h"
 
 namespace vfsd::rpc {
@@ -130,10 +131,14 @@ class RandomMessages {
   std::mt19937_64 random_;
 };
 
-// Fields that the operation keeps under the message's own name.
-#define VFSD_EXPECT_FIELD(object, field)         \
-  if constexpr (requires { message.field(); }) { \
-    EXPECT_EQ(object.field, message.field());    \
+// Fields that the operation keeps under the message's own name. Of an optional
+// one also whether it is set.
+#define VFSD_EXPECT_FIELD(object, field)                        \
+  if constexpr (requires { message.has_##field(); }) {          \
+    EXPECT_EQ(object.field.has_value(), message.has_##field()); \
+    EXPECT_EQ(object.field.value_or(0), message.field());       \
+  } else if constexpr (requires { message.field(); }) {         \
+    EXPECT_EQ(object.field, message.field());                   \
   }
 
 template <typename Handle>
@@ -161,6 +166,15 @@ void ExpectPath(const vfs::PathArgument& path, bool has_text,
   if (has_raw) {
     EXPECT_EQ(*path, raw);
   }
+}
+
+void ExpectTime(const vfs::TimeChange& time, bool is_set, int64_t seconds,
+                uint32_t nanoseconds, bool now) {
+  using Kind = vfs::TimeChange::Kind;
+  EXPECT_EQ(time.kind, now ? Kind::kNow : is_set ? Kind::kSet : Kind::kOmit);
+  if (time.kind != Kind::kSet) return;
+  EXPECT_EQ(time.seconds, seconds);
+  EXPECT_EQ(time.nanoseconds, nanoseconds);
 }
 
 template <typename Operation>
@@ -192,7 +206,7 @@ void ExpectSame(const OperationRequest<Operation>& request,
     ExpectPath(operation.path, message.has_path(), message.path(),
                message.has_raw_path(), message.raw_path());
   }
-  if constexpr (std::is_same_v<Operation, vfs::RenameOperation>) {
+  if constexpr (requires { message.old_path(); }) {
     ExpectHandle(operation.old_dir, request.reference,
                  message.has_old_dir_handle(), message.old_dir_handle(),
                  message.has_old_dir_operation(), message.old_dir_operation());
@@ -203,6 +217,27 @@ void ExpectSame(const OperationRequest<Operation>& request,
                message.has_raw_old_path(), message.raw_old_path());
     ExpectPath(operation.new_path, message.has_new_path(), message.new_path(),
                message.has_raw_new_path(), message.raw_new_path());
+  }
+  if constexpr (requires { message.target(); }) {
+    ExpectPath(operation.target, message.has_target(), message.target(),
+               message.has_raw_target(), message.raw_target());
+  }
+  if constexpr (requires { message.rdev_major(); }) {
+    EXPECT_EQ(
+        operation.device,
+        vfs::linux_abi::MakeDevice(message.rdev_major(), message.rdev_minor()));
+  }
+  if constexpr (requires { message.atime_now(); }) {
+    EXPECT_EQ(operation.changes_owner,
+              message.change_owner() || message.has_uid() || message.has_gid());
+    EXPECT_EQ(operation.size.has_value(), message.has_size_bytes());
+    EXPECT_EQ(operation.size.value_or(0), message.size_bytes());
+    ExpectTime(operation.atime, message.has_atime_seconds(),
+               message.atime_seconds(), message.atime_nanoseconds(),
+               message.atime_now());
+    ExpectTime(operation.mtime, message.has_mtime_seconds(),
+               message.mtime_seconds(), message.mtime_nanoseconds(),
+               message.mtime_now());
   }
   if constexpr (requires { message.credentials(); }) {
     ASSERT_EQ(request.credentials >= 0, message.has_credentials());
