@@ -12,14 +12,15 @@ CallStatistics::CallStatistics(std::vector<CallMethod> methods)
 
 void CallStatistics::CountHandled(size_t method, size_t code,
                                   uint64_t nanoseconds) {
-  Shard& shard = ShardOf(method);
+  const size_t own = CounterShard();
+  Shard& shard = ShardOf(own, method);
   const auto bucket =
       static_cast<size_t>(std::lower_bound(kBucketBounds.begin(),
                                            kBucketBounds.end(), nanoseconds) -
                           kBucketBounds.begin());
-  Add(shard.buckets[bucket], 1);
-  Add(shard.sum_nanoseconds, nanoseconds);
-  Add(shard.handled[std::min(code, kCodeCount - 1)], 1);
+  AddToShard(own, shard.buckets[bucket], uint64_t{1});
+  AddToShard(own, shard.sum_nanoseconds, nanoseconds);
+  AddToShard(own, shard.handled[std::min(code, kCodeCount - 1)], uint64_t{1});
 }
 
 uint64_t CallStatistics::Totals::ended() const {

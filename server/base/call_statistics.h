@@ -47,11 +47,11 @@ class CallStatistics {
   // Methods are named by their index here.
   const std::vector<CallMethod>& methods() const { return methods_; }
 
-  void CountStarted(size_t method) { Add(ShardOf(method).started, 1); }
+  void CountStarted(size_t method) { AddOne(method, &Shard::started); }
   // code: 0 to 16.
   void CountHandled(size_t method, size_t code, uint64_t nanoseconds);
-  void CountReceived(size_t method) { Add(ShardOf(method).received, 1); }
-  void CountSent(size_t method) { Add(ShardOf(method).sent, 1); }
+  void CountReceived(size_t method) { AddOne(method, &Shard::received); }
+  void CountSent(size_t method) { AddOne(method, &Shard::sent); }
 
   struct Totals {
     uint64_t started = 0;
@@ -80,11 +80,12 @@ class CallStatistics {
     std::atomic<uint64_t> sent{0};
   };
 
-  static void Add(std::atomic<uint64_t>& counter, uint64_t delta) {
-    AddToShard(CounterShard(), counter, delta);
+  void AddOne(size_t method, std::atomic<uint64_t> Shard::* counter) {
+    const size_t shard = CounterShard();
+    AddToShard(shard, ShardOf(shard, method).*counter, uint64_t{1});
   }
-  Shard& ShardOf(size_t method) const {
-    return shards_[CounterShard() * methods_.size() + method];
+  Shard& ShardOf(size_t shard, size_t method) const {
+    return shards_[shard * methods_.size() + method];
   }
 
   const std::vector<CallMethod> methods_;

@@ -42,6 +42,16 @@ struct OperationRequestExtras<Operation> {
   OperationReference new_reference;  // of new_dir; `reference` is old_dir's
 };
 
+template <>
+struct OperationRequestExtras<vfs::SetAttributesOperation> {
+  // What decides about the operation's times and owner together.
+  bool change_owner = false;
+  std::optional<int64_t> atime_seconds;
+  bool atime_now = false;
+  std::optional<int64_t> mtime_seconds;
+  bool mtime_now = false;
+};
+
 template <typename Operation>
 struct OperationRequest : OperationRequestExtras<Operation> {
   static constexpr int32_t kNoCredentials = -1;

@@ -21,7 +21,8 @@ template <typename Value>
 bool TakeVarint(const WireField& field, Value& value) {
   return TakeScalar<WireType::kVarint>(field, value);
 }
-bool TakeFixed64(const WireField& field, uint64_t& value) {
+template <typename Value>
+bool TakeFixed64(const WireField& field, Value& value) {
   return TakeScalar<WireType::kFixed64>(field, value);
 }
 
@@ -69,28 +70,26 @@ bool TakeMinor(const WireField& field, uint64_t& device) {
   return true;
 }
 
-// A chown of one side is a chown.
-bool TakeOwner(const WireField& field, std::optional<uint32_t>& id,
-               bool& changes_owner) {
-  if (field.type == WireType::kVarint) changes_owner = true;
-  return TakeVarint(field, id);
+// Now beats a given time.
+void SettleTime(std::optional<int64_t> seconds, bool now,
+                vfs::TimeChange& time) {
+  using Kind = vfs::TimeChange::Kind;
+  time.kind = now ? Kind::kNow : seconds ? Kind::kSet : Kind::kOmit;
+  time.seconds = seconds.value_or(0);
 }
 
-// Now beats a given time, in whichever order they come.
-bool TakeSeconds(const WireField& field, vfs::TimeChange& time) {
-  if (field.type != WireType::kFixed64) return true;
-  time.seconds = static_cast<int64_t>(field.value);
-  if (time.kind == vfs::TimeChange::Kind::kOmit) {
-    time.kind = vfs::TimeChange::Kind::kSet;
-  }
-  return true;
+// What several fields decide together, once all of them are there.
+template <typename Operation>
+void Settle(OperationRequest<Operation>&) {}
+void Settle(OperationRequest<vfs::SetAttributesOperation>& request) {
+  vfs::SetAttributesOperation& operation = request.operation;
+  // A chown of one side is a chown.
+  operation.changes_owner = request.change_owner || operation.uid.has_value() ||
+                            operation.gid.has_value();
+  SettleTime(request.atime_seconds, request.atime_now, operation.atime);
+  SettleTime(request.mtime_seconds, request.mtime_now, operation.mtime);
 }
-bool TakeNow(const WireField& field, vfs::TimeChange& time) {
-  if (field.type == WireType::kVarint && field.value != 0) {
-    time.kind = vfs::TimeChange::Kind::kNow;
-  }
-  return true;
-}
+
 bool TakeFixed32(const WireField& field, uint32_t& value) {
   return TakeScalar<WireType::kFixed32>(field, value);
 }
@@ -182,16 +181,16 @@ bool RequestDecoder::DecodeField(const WireField& field,
   VFSD_FIELD(RawTarget, TakeBytes(field, operation.target))
   VFSD_FIELD(RdevMajor, TakeMajor(field, operation.device))
   VFSD_FIELD(RdevMinor, TakeMinor(field, operation.device))
-  VFSD_FIELD(Uid, TakeOwner(field, operation.uid, operation.changes_owner))
-  VFSD_FIELD(Gid, TakeOwner(field, operation.gid, operation.changes_owner))
-  VFSD_FIELD(ChangeOwner, TakeVarint(field, operation.changes_owner))
+  VFSD_FIELD(Uid, TakeVarint(field, operation.uid))
+  VFSD_FIELD(Gid, TakeVarint(field, operation.gid))
+  VFSD_FIELD(ChangeOwner, TakeVarint(field, request.change_owner))
   VFSD_FIELD(SizeBytes, TakeVarint(field, operation.size))
-  VFSD_FIELD(AtimeSeconds, TakeSeconds(field, operation.atime))
+  VFSD_FIELD(AtimeSeconds, TakeFixed64(field, request.atime_seconds))
   VFSD_FIELD(AtimeNanoseconds, TakeFixed32(field, operation.atime.nanoseconds))
-  VFSD_FIELD(AtimeNow, TakeNow(field, operation.atime))
-  VFSD_FIELD(MtimeSeconds, TakeSeconds(field, operation.mtime))
+  VFSD_FIELD(AtimeNow, TakeVarint(field, request.atime_now))
+  VFSD_FIELD(MtimeSeconds, TakeFixed64(field, request.mtime_seconds))
   VFSD_FIELD(MtimeNanoseconds, TakeFixed32(field, operation.mtime.nanoseconds))
-  VFSD_FIELD(MtimeNow, TakeNow(field, operation.mtime))
+  VFSD_FIELD(MtimeNow, TakeVarint(field, request.mtime_now))
   VFSD_FIELD(RequestId, TakeFixed64(field, operation.request_id))
   VFSD_FIELD(Credentials, DecodeCredentials(field, request.credentials))
 #undef VFSD_FIELD
@@ -205,6 +204,7 @@ bool RequestDecoder::Decode(std::string_view message,
   for (WireField field; reader.Next(field);) {
     if (!DecodeField(field, request)) return false;
   }
+  Settle(request);
   return !reader.malformed();
 }
 

@@ -14,7 +14,8 @@ class BatchTest : public ServiceTest {
   // The error numbers of a batch's results.
   static std::vector<int32_t> Errors(const v1::BatchResponse& response) {
     std::vector<int32_t> errors;
-    for (const v1::BatchResult& result : response.results()) errors.push_back(result.errno_code());
+    for (const v1::BatchResult& result : response.results())
+      errors.push_back(result.errno_code());
     return errors;
   }
 };
@@ -74,9 +75,9 @@ TEST_P(BatchTest, EveryKindChained) {
   const grpc::Status status = RunBatch(batch, &response);
   ASSERT_TRUE(status.ok()) << status.error_message();
   EXPECT_THAT(Errors(response),
-              testing::ElementsAre(0, 0, 0, 0, 0, 0, Number(Errno::kEOPNOTSUPP), 0, 0,
-                                   Number(Errno::kEBADF), 0, 0, 0, 0, 0, 0,
-                                   Number(Errno::kEINVAL)));
+              testing::ElementsAre(0, 0, 0, 0, 0, 0, Number(Errno::kEOPNOTSUPP),
+                                   0, 0, Number(Errno::kEBADF), 0, 0, 0, 0, 0,
+                                   0, Number(Errno::kEINVAL)));
   EXPECT_NE(response.results(1).open().handle(), 0u);
   EXPECT_EQ(response.results(3).stat().mode(), abi::kSIfreg | 0640u);
   ASSERT_EQ(response.results(5).read_directory().entries_size(), 1);
@@ -96,8 +97,10 @@ TEST_P(BatchTest, ReferencesToWhatOpenedNothingAreCanceled) {
   batch.add_operations()->mutable_open()->set_path("/");
   batch.add_operations()->mutable_close()->set_handle_operation(4);  // itself
   batch.add_operations()->mutable_stat()->set_path("/");
-  batch.add_operations()->mutable_close()->set_handle_operation(5);   // opens nothing
-  batch.add_operations()->mutable_close()->set_handle_operation(999);  // not there
+  batch.add_operations()->mutable_close()->set_handle_operation(
+      5);  // opens nothing
+  batch.add_operations()->mutable_close()->set_handle_operation(
+      999);  // not there
   batch.add_operations()->mutable_close()->set_handle_operation(3);
   auto* rename = batch.add_operations()->mutable_rename();
   rename->set_old_path("/a");
@@ -106,8 +109,8 @@ TEST_P(BatchTest, ReferencesToWhatOpenedNothingAreCanceled) {
   v1::BatchResponse response;
   ASSERT_TRUE(RunBatch(batch, &response).ok());
   EXPECT_THAT(Errors(response),
-              testing::ElementsAre(kNoEntry, kCanceled, kCanceled, 0, kCanceled, 0, kCanceled,
-                                   kCanceled, 0, kCanceled));
+              testing::ElementsAre(kNoEntry, kCanceled, kCanceled, 0, kCanceled,
+                                   0, kCanceled, kCanceled, 0, kCanceled));
 }
 
 TEST_P(BatchTest, StopOnError) {
@@ -120,7 +123,8 @@ TEST_P(BatchTest, StopOnError) {
   batch.add_operations()->mutable_close()->set_handle_operation(0);
   v1::BatchResponse response;
   ASSERT_TRUE(RunBatch(batch, &response).ok());
-  EXPECT_THAT(Errors(response), testing::ElementsAre(0, kNoEntry, kCanceled, kCanceled));
+  EXPECT_THAT(Errors(response),
+              testing::ElementsAre(0, kNoEntry, kCanceled, kCanceled));
   v1::StatRequest stat;
   stat.set_path("/never");
   EXPECT_EQ(Reason(&v1::VfsService::Stub::Stat, stat), "ENOENT");
@@ -137,7 +141,8 @@ TEST_P(BatchTest, MessagesOfAStreamAreAnsweredInOrder) {
     // Only the first message's counts.
     batch.set_session(i == 0 ? session : 1);
     for (int operation = 0; operation <= i; ++operation) {
-      batch.add_operations()->mutable_stat()->set_path(operation == i ? "/missing" : "/");
+      batch.add_operations()->mutable_stat()->set_path(
+          operation == i ? "/missing" : "/");
     }
     ASSERT_TRUE(stream->Write(batch));
   }
@@ -171,7 +176,8 @@ TEST_P(BatchTest, LimitOfOperations) {
   const uint64_t session = OpenSession();
   v1::BatchRequest batch;
   batch.set_session(session);
-  for (int i = 0; i < 10'000; ++i) batch.add_operations()->mutable_stat()->set_path("/");
+  for (int i = 0; i < 10'000; ++i)
+    batch.add_operations()->mutable_stat()->set_path("/");
   v1::BatchResponse response;
   ASSERT_TRUE(RunBatch(batch, &response).ok());
   EXPECT_EQ(response.results_size(), 10'000);
@@ -179,23 +185,27 @@ TEST_P(BatchTest, LimitOfOperations) {
   const grpc::Status status = RunBatch(batch, &response);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_EQ(ReasonOf(status), "BATCH_TOO_LARGE");
-  EXPECT_EQ(service().instance().executor().counters().Ended(vfs::OperationKind::kStat,
-                                                             Errno::kOk),
+  EXPECT_EQ(service().instance().executor().counters().Ended(
+                vfs::OperationKind::kStat, Errno::kOk),
             10'000u);
 }
 
 TEST_P(BatchTest, LimitOfBytes) {
-  Restart([](Service::Options& options) { options.instance.limits.max_message_bytes = 100'000; });
+  Restart([](Service::Options& options) {
+    options.instance.limits.max_message_bytes = 100'000;
+  });
   const uint64_t session = OpenSession();
   v1::BatchRequest batch;
   batch.set_session(session);
   batch.add_operations()->mutable_stat()->set_path(std::string(50'000, 'x'));
   v1::BatchResponse response;
   ASSERT_TRUE(RunBatch(batch, &response).ok());
-  EXPECT_THAT(Errors(response), testing::ElementsAre(Number(Errno::kENAMETOOLONG)));
+  EXPECT_THAT(Errors(response),
+              testing::ElementsAre(Number(Errno::kENAMETOOLONG)));
   batch.add_operations()->mutable_stat()->set_path(std::string(50'000, 'x'));
   EXPECT_EQ(ReasonOf(RunBatch(batch, &response)), "BATCH_TOO_LARGE");
-  // A unary request is held to the same limit; far beyond it gRPC itself refuses.
+  // A unary request is held to the same limit; far beyond it gRPC itself
+  // refuses.
   v1::StatRequest stat;
   stat.set_path(std::string(100'001, 'x'));
   EXPECT_EQ(Reason(&v1::VfsService::Stub::Stat, stat), "BATCH_TOO_LARGE");
@@ -206,7 +216,9 @@ TEST_P(BatchTest, LimitOfBytes) {
 }
 
 TEST_P(BatchTest, ResponsesAreKeptWithinTheLimit) {
-  Restart([](Service::Options& options) { options.instance.limits.max_message_bytes = 20'000; });
+  Restart([](Service::Options& options) {
+    options.instance.limits.max_message_bytes = 20'000;
+  });
   v1::BatchRequest batch;
   batch.set_session(OpenSession());
   batch.add_operations()->mutable_open()->set_path("/proc/cpuinfo");
@@ -234,8 +246,8 @@ TEST_P(BatchTest, MalformedMessageEndsTheStreamAndRunsNothing) {
   batch.add_operations()->mutable_make_directory()->set_path("/never");
   const std::string bytes = batch.SerializeAsString();
   std::string response;
-  const grpc::Status status =
-      StreamRaw(channel(), "/vfs.v1.VfsService/Batch", bytes + "\x1a\x7f", &response);
+  const grpc::Status status = StreamRaw(channel(), "/vfs.v1.VfsService/Batch",
+                                        bytes + "\x1a\x7f", &response);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_EQ(ReasonOf(status), "MALFORMED_REQUEST");
   EXPECT_EQ(response, "");
@@ -265,7 +277,8 @@ TEST_P(BatchTest, ACanceledStreamIsFreeForTheNext) {
   const uint64_t session = OpenSession();
   v1::BatchRequest batch;
   batch.set_session(session);
-  for (int i = 0; i < 1000; ++i) batch.add_operations()->mutable_stat()->set_path("/");
+  for (int i = 0; i < 1000; ++i)
+    batch.add_operations()->mutable_stat()->set_path("/");
   // More than were posted at the start.
   for (int i = 0; i < 100; ++i) {
     grpc::ClientContext context;
@@ -284,7 +297,9 @@ TEST_P(BatchTest, ManyStreamsAtOnce) {
   const uint64_t session = OpenSession();
   struct Stream {
     grpc::ClientContext context;
-    std::unique_ptr<grpc::ClientReaderWriter<v1::BatchRequest, v1::BatchResponse>> stream;
+    std::unique_ptr<
+        grpc::ClientReaderWriter<v1::BatchRequest, v1::BatchResponse>>
+        stream;
   };
   std::vector<std::unique_ptr<Stream>> streams;
   v1::BatchRequest batch;
@@ -315,7 +330,8 @@ TEST_P(BatchTest, RetriesInABatchGetTheFirstAnswer) {
   }
   v1::BatchResponse response;
   ASSERT_TRUE(RunBatch(batch, &response).ok());
-  EXPECT_EQ(response.results(0).open().handle(), response.results(1).open().handle());
+  EXPECT_EQ(response.results(0).open().handle(),
+            response.results(1).open().handle());
 }
 
 }  // namespace

@@ -89,7 +89,8 @@ TEST_P(OperationTest, StatByPathByHandleAndWithoutPathAgree) {
   ASSERT_TRUE(Call(&Stub::Stat, by_handle, &answer).ok()) << "empty bytes";
   EXPECT_EQ(answer.SerializeAsString(), expected.SerializeAsString());
 
-  const auto hits = service().instance().vfs().fast_paths.hits(vfs::FastPath::kEmptyPath);
+  const auto hits =
+      service().instance().vfs().fast_paths.hits(vfs::FastPath::kEmptyPath);
   EXPECT_EQ(hits, std::string_view(GetParam()) == "all" ? 3 : 0);
 
   // Without AT_EMPTY_PATH: NULL is EFAULT, "" is ENOENT.
@@ -323,7 +324,8 @@ TEST_P(OperationTest, HandlesThatAreNotTheCallers) {
   EXPECT_EQ(reason(other, handle), "EBADF");
   for (int bit = 0; bit < 56; ++bit) {
     const std::string invented = reason(mine, handle ^ uint64_t{1} << bit);
-    EXPECT_TRUE(invented == "EBADF" || invented == "ESTALE") << bit << ": " << invented;
+    EXPECT_TRUE(invented == "EBADF" || invented == "ESTALE")
+        << bit << ": " << invented;
   }
   EXPECT_EQ(reason(mine, 1), "EBADF");
   EXPECT_EQ(reason(mine, UINT64_MAX), "EBADF");
@@ -333,7 +335,9 @@ TEST_P(OperationTest, HandlesThatAreNotTheCallers) {
 
 TEST_P(OperationTest, HandlesFromBeforeARestartAreStale) {
   const auto with_epoch = [&](uint8_t epoch) {
-    Restart([&](Service::Options& options) { options.instance.vfs.boot_epoch = epoch; });
+    Restart([&](Service::Options& options) {
+      options.instance.vfs.boot_epoch = epoch;
+    });
     return OpenSession();
   };
   uint64_t session = with_epoch(1);
@@ -349,7 +353,9 @@ TEST_P(OperationTest, HandlesFromBeforeARestartAreStale) {
 }
 
 TEST_P(OperationTest, TooManyHandles) {
-  Restart([](Service::Options& options) { options.instance.vfs.max_handles_per_session = 2; });
+  Restart([](Service::Options& options) {
+    options.instance.vfs.max_handles_per_session = 2;
+  });
   const uint64_t session = OpenSession();
   Open(session, "/");
   Open(session, "/");
@@ -412,7 +418,8 @@ TEST_P(OperationTest, EveryOperationIsCounted) {
   open.set_path("/missing");
   for (int i = 0; i < 3; ++i) EXPECT_EQ(Reason(&Stub::Open, open), "ENOENT");
   EXPECT_EQ(counters.Ended(vfs::OperationKind::kOpen, Errno::kENOENT), 3u);
-  const auto hits = service().instance().vfs().fast_paths.hits(vfs::FastPath::kReleaseEmpty);
+  const auto hits =
+      service().instance().vfs().fast_paths.hits(vfs::FastPath::kReleaseEmpty);
   EXPECT_EQ(hits, std::string_view(GetParam()) == "all" ? 3 : 0);
 }
 

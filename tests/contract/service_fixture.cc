@@ -22,15 +22,17 @@ namespace {
 
 constexpr auto kDeadline = std::chrono::seconds(60);
 
-ListenAddress Address(const std::string& text) { return ListenAddress::Parse(text).value(); }
+ListenAddress Address(const std::string& text) {
+  return ListenAddress::Parse(text).value();
+}
 
 }  // namespace
 
 std::string ReasonOf(const grpc::Status& status) {
   google::rpc::Status details;
   google::rpc::ErrorInfo info;
-  if (!details.ParseFromString(status.error_details()) || details.details_size() != 1 ||
-      !details.details(0).UnpackTo(&info)) {
+  if (!details.ParseFromString(status.error_details()) ||
+      details.details_size() != 1 || !details.details(0).UnpackTo(&info)) {
     return "";
   }
   EXPECT_EQ(info.domain(), "vfs.v1");
@@ -40,15 +42,19 @@ std::string ReasonOf(const grpc::Status& status) {
 }
 
 Service::Service(Options options) {
-  std::string pattern = (std::filesystem::temp_directory_path() / "vfsd-contract-XXXXXX").string();
-  if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp: " + pattern);
+  std::string pattern =
+      (std::filesystem::temp_directory_path() / "vfsd-contract-XXXXXX")
+          .string();
+  if (mkdtemp(pattern.data()) == nullptr)
+    throw std::runtime_error("mkdtemp: " + pattern);
   directory_ = pattern;
   std::expected<std::unique_ptr<Instance>, std::string> instance =
       Instance::Create(options.instance);
   if (!instance.has_value()) throw std::runtime_error(instance.error());
   instance_ = *std::move(instance);
   rpc::ServerOptions server_options;
-  server_options.listen = {Address("127.0.0.1:0"), Address("unix:" + directory_ + "/socket")};
+  server_options.listen = {Address("127.0.0.1:0"),
+                           Address("unix:" + directory_ + "/socket")};
   server_options.admin_service = options.admin_service;
   server_options.queues = options.queues;
   std::expected<std::unique_ptr<rpc::Server>, std::string> server =
@@ -64,14 +70,18 @@ Service::~Service() {
   std::filesystem::remove_all(directory_, ignored);
 }
 
-std::shared_ptr<grpc::Channel> Service::Connect(const std::string& address) const {
+std::shared_ptr<grpc::Channel> Service::Connect(
+    const std::string& address) const {
   grpc::ChannelArguments arguments;
   // A connection of its own for each channel.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(),
+                                   arguments);
 }
 
-ServiceTest::ServiceTest() : before_(vfs::live_objects::TakeSnapshot()) { Start(DefaultOptions()); }
+ServiceTest::ServiceTest() : before_(vfs::live_objects::TakeSnapshot()) {
+  Start(DefaultOptions());
+}
 
 ServiceTest::~ServiceTest() {
   Stop();
@@ -81,11 +91,13 @@ ServiceTest::~ServiceTest() {
 Service::Options ServiceTest::DefaultOptions() const {
   Service::Options options;
   options.instance.vfs.fast_paths = vfs::FastPathSet::Parse(GetParam()).value();
-  options.instance.anonymous = std::make_shared<const vfs::Credentials>(65534, 65534);
+  options.instance.anonymous =
+      std::make_shared<const vfs::Credentials>(65534, 65534);
   return options;
 }
 
-void ServiceTest::Restart(const std::function<void(Service::Options&)>& change) {
+void ServiceTest::Restart(
+    const std::function<void(Service::Options&)>& change) {
   Stop();
   Service::Options options = DefaultOptions();
   change(options);
@@ -132,7 +144,8 @@ uint64_t ServiceTest::OpenSession(bool errors_in_band) {
 
 uint64_t ServiceTest::OpenSession(const v1::OpenSessionRequest& request) {
   v1::OpenSessionResponse response;
-  const grpc::Status status = Call(&v1::VfsService::Stub::OpenSession, request, &response);
+  const grpc::Status status =
+      Call(&v1::VfsService::Stub::OpenSession, request, &response);
   EXPECT_TRUE(status.ok()) << status.error_message();
   EXPECT_NE(response.session(), 0u);
   sessions_.push_back(response.session());
@@ -145,15 +158,16 @@ void ServiceTest::CloseSession(uint64_t session) {
   EXPECT_EQ(Reason(&v1::VfsService::Stub::CloseSession, request), "OK");
 }
 
-uint64_t ServiceTest::Open(uint64_t session, const std::string& path, uint32_t flags,
-                           uint32_t mode) {
+uint64_t ServiceTest::Open(uint64_t session, const std::string& path,
+                           uint32_t flags, uint32_t mode) {
   v1::OpenRequest request;
   request.set_session(session);
   request.set_path(path);
   request.set_flags(flags);
   request.set_mode(mode);
   v1::OpenResponse response;
-  const grpc::Status status = Call(&v1::VfsService::Stub::Open, request, &response);
+  const grpc::Status status =
+      Call(&v1::VfsService::Stub::Open, request, &response);
   EXPECT_TRUE(status.ok()) << path << ": " << status.error_message();
   EXPECT_EQ(response.errno_code(), 0) << path;
   EXPECT_NE(response.handle(), 0u);
@@ -176,10 +190,13 @@ void ServiceTest::MakeDirectory(uint64_t session, const std::string& path) {
 }
 
 void ServiceTest::MakeFile(uint64_t session, const std::string& path) {
-  Close(session, Open(session, path, vfs::linux_abi::kOCreat | vfs::linux_abi::kOWrOnly, 0644));
+  Close(session,
+        Open(session, path, vfs::linux_abi::kOCreat | vfs::linux_abi::kOWrOnly,
+             0644));
 }
 
-void ServiceTest::Unlink(uint64_t session, const std::string& path, uint32_t flags) {
+void ServiceTest::Unlink(uint64_t session, const std::string& path,
+                         uint32_t flags) {
   v1::UnlinkRequest request;
   request.set_session(session);
   request.set_path(path);
@@ -193,12 +210,14 @@ v1::StatResponse ServiceTest::Stat(uint64_t session, const std::string& path) {
   request.set_path(path);
   request.set_mask(vfs::linux_abi::kStatxBasicStats);
   v1::StatResponse response;
-  const grpc::Status status = Call(&v1::VfsService::Stub::Stat, request, &response);
+  const grpc::Status status =
+      Call(&v1::VfsService::Stub::Stat, request, &response);
   EXPECT_TRUE(status.ok()) << path << ": " << status.error_message();
   return response;
 }
 
-grpc::Status ServiceTest::RunBatch(const v1::BatchRequest& request, v1::BatchResponse* response) {
+grpc::Status ServiceTest::RunBatch(const v1::BatchRequest& request,
+                                   v1::BatchResponse* response) {
   grpc::ClientContext context;
   SetDeadline(context);
   const auto stream = stub_->Batch(&context);
@@ -252,13 +271,15 @@ class Steps {
 
 }  // namespace
 
-grpc::Status CallRaw(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
-                     const std::string& request, std::string* response) {
+grpc::Status CallRaw(const std::shared_ptr<grpc::Channel>& channel,
+                     const std::string& method, const std::string& request,
+                     std::string* response) {
   grpc::GenericStub stub(channel);
   Steps steps;
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + kDeadline);
-  const auto call = stub.PrepareUnaryCall(&context, method, ToBuffer(request), steps.queue());
+  const auto call =
+      stub.PrepareUnaryCall(&context, method, ToBuffer(request), steps.queue());
   call->StartCall();
   grpc::ByteBuffer buffer;
   grpc::Status status;
@@ -268,8 +289,9 @@ grpc::Status CallRaw(const std::shared_ptr<grpc::Channel>& channel, const std::s
   return status;
 }
 
-grpc::Status StreamRaw(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
-                       const std::string& request, std::string* response) {
+grpc::Status StreamRaw(const std::shared_ptr<grpc::Channel>& channel,
+                       const std::string& method, const std::string& request,
+                       std::string* response) {
   grpc::GenericStub stub(channel);
   Steps steps;
   grpc::ClientContext context;

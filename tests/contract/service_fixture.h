@@ -72,8 +72,8 @@ class ServiceTest : public testing::TestWithParam<const char*> {
 
   // A call with a deadline, so that a test that hangs fails.
   template <typename Request, typename Response>
-  grpc::Status Call(grpc::Status (v1::VfsService::Stub::*method)(grpc::ClientContext*,
-                                                                 const Request&, Response*),
+  grpc::Status Call(grpc::Status (v1::VfsService::Stub::*method)(
+                        grpc::ClientContext*, const Request&, Response*),
                     const Request& request, Response* response) {
     grpc::ClientContext context;
     SetDeadline(context);
@@ -81,8 +81,8 @@ class ServiceTest : public testing::TestWithParam<const char*> {
   }
   // The same where the answer does not matter, but that it is OK or its reason.
   template <typename Request, typename Response>
-  std::string Reason(grpc::Status (v1::VfsService::Stub::*method)(grpc::ClientContext*,
-                                                                  const Request&, Response*),
+  std::string Reason(grpc::Status (v1::VfsService::Stub::*method)(
+                         grpc::ClientContext*, const Request&, Response*),
                      const Request& request) {
     Response response;
     const grpc::Status status = Call(method, request, &response);
@@ -106,7 +106,8 @@ class ServiceTest : public testing::TestWithParam<const char*> {
   v1::StatResponse Stat(uint64_t session, const std::string& path);
 
   // One message over a Batch stream of its own.
-  grpc::Status RunBatch(const v1::BatchRequest& request, v1::BatchResponse* response);
+  grpc::Status RunBatch(const v1::BatchRequest& request,
+                        v1::BatchResponse* response);
 
  private:
   void Start(Service::Options options);
@@ -122,17 +123,20 @@ class ServiceTest : public testing::TestWithParam<const char*> {
   std::vector<uint64_t> sessions_;
 };
 
-#define VFSD_SERVICE_TESTS(suite)                                              \
-  INSTANTIATE_TEST_SUITE_P(FastPaths, suite, testing::Values("all", "none"),   \
-                           [](const testing::TestParamInfo<const char*>& info) { \
-                             return std::string(info.param);                   \
-                           })
+#define VFSD_SERVICE_TESTS(suite)                                \
+  INSTANTIATE_TEST_SUITE_P(                                      \
+      FastPaths, suite, testing::Values("all", "none"),          \
+      [](const testing::TestParamInfo<const char*>& parameter) { \
+        return std::string(parameter.param);                     \
+      })
 
 // Calls without a stub: any bytes, any method ("/vfs.v1.VfsService/Stat").
-grpc::Status CallRaw(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
-                     const std::string& request, std::string* response);
+grpc::Status CallRaw(const std::shared_ptr<grpc::Channel>& channel,
+                     const std::string& method, const std::string& request,
+                     std::string* response);
 // A stream: one message out, one in, half-closed.
-grpc::Status StreamRaw(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
-                       const std::string& request, std::string* response);
+grpc::Status StreamRaw(const std::shared_ptr<grpc::Channel>& channel,
+                       const std::string& method, const std::string& request,
+                       std::string* response);
 
 }  // namespace vfsd::contract

@@ -115,11 +115,14 @@ TEST_P(SessionTest, LapsedLeaseEndsTheSessionAndItsHandles) {
 }
 
 TEST_P(SessionTest, TooManySessions) {
-  Restart([](Service::Options& options) { options.instance.sessions.max_sessions = 2; });
+  Restart([](Service::Options& options) {
+    options.instance.sessions.max_sessions = 2;
+  });
   const uint64_t first = OpenSession();
   OpenSession();
   v1::OpenSessionResponse response;
-  const grpc::Status status = Call(&Stub::OpenSession, v1::OpenSessionRequest(), &response);
+  const grpc::Status status =
+      Call(&Stub::OpenSession, v1::OpenSessionRequest(), &response);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_EQ(ReasonOf(status), "SESSION_LIMIT");
   CloseSession(first);
@@ -178,20 +181,24 @@ TEST_P(SessionTest, CallsWithoutASession) {
   EXPECT_EQ(Reason(&Stub::Open, v1::OpenRequest()), "SESSION_REQUIRED");
   EXPECT_EQ(Reason(&Stub::Close, v1::CloseRequest()), "SESSION_REQUIRED");
   EXPECT_EQ(Reason(&Stub::Read, v1::ReadRequest()), "SESSION_REQUIRED");
-  EXPECT_EQ(Reason(&Stub::MakeDirectory, v1::MakeDirectoryRequest()), "SESSION_REQUIRED");
+  EXPECT_EQ(Reason(&Stub::MakeDirectory, v1::MakeDirectoryRequest()),
+            "SESSION_REQUIRED");
   EXPECT_EQ(Reason(&Stub::Unlink, v1::UnlinkRequest()), "SESSION_REQUIRED");
   EXPECT_EQ(Reason(&Stub::Rename, v1::RenameRequest()), "SESSION_REQUIRED");
   v1::BatchResponse response;
-  EXPECT_EQ(ReasonOf(RunBatch(v1::BatchRequest(), &response)), "SESSION_REQUIRED");
+  EXPECT_EQ(ReasonOf(RunBatch(v1::BatchRequest(), &response)),
+            "SESSION_REQUIRED");
 }
 
 TEST_P(SessionTest, NoAnonymousCallers) {
-  Restart([](Service::Options& options) { options.instance.anonymous = nullptr; });
+  Restart(
+      [](Service::Options& options) { options.instance.anonymous = nullptr; });
   v1::StatRequest stat;
   stat.set_path("/");
   EXPECT_EQ(Reason(&Stub::Stat, stat), "SESSION_REQUIRED");
   v1::OpenSessionResponse response;
-  const grpc::Status status = Call(&Stub::OpenSession, v1::OpenSessionRequest(), &response);
+  const grpc::Status status =
+      Call(&Stub::OpenSession, v1::OpenSessionRequest(), &response);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::PERMISSION_DENIED);
   EXPECT_EQ(ReasonOf(status), "CREDENTIALS_DENIED");
   OpenSession();  // as root, which it says
@@ -219,8 +226,8 @@ TEST_P(SessionTest, NobodyMayClaimAnything) {
   v1::BatchResponse response;
   EXPECT_EQ(ReasonOf(RunBatch(batch, &response)), "CREDENTIALS_DENIED");
   // Nothing of the batch ran.
-  EXPECT_EQ(service().instance().executor().counters().Ended(vfs::OperationKind::kStat,
-                                                             Errno::kOk),
+  EXPECT_EQ(service().instance().executor().counters().Ended(
+                vfs::OperationKind::kStat, Errno::kOk),
             0u);
 }
 
@@ -241,9 +248,11 @@ TEST_P(SessionTest, CredentialsOfOneRequest) {
   access->set_path("/d");
   access->set_mode(vfs::linux_abi::kWOk);
   *batch.add_operations()->mutable_access() = *access;
-  batch.mutable_operations(1)->mutable_access()->mutable_credentials()->set_uid(1000);
+  batch.mutable_operations(1)->mutable_access()->mutable_credentials()->set_uid(
+      1000);
   auto* too_many = batch.add_operations()->mutable_access();
-  for (int i = 0; i < 65'537; ++i) too_many->mutable_credentials()->add_groups(1);
+  for (int i = 0; i < 65'537; ++i)
+    too_many->mutable_credentials()->add_groups(1);
   v1::BatchResponse response;
   ASSERT_TRUE(RunBatch(batch, &response).ok());
   ASSERT_EQ(response.results_size(), 3);
@@ -259,7 +268,8 @@ TEST_P(SessionTest, OwnDirectoryInProcComesAndGoes) {
   request.set_client_name("seen-in-proc");
   v1::OpenSessionResponse opened;
   ASSERT_TRUE(Call(&Stub::OpenSession, request, &opened).ok());
-  const std::string path = "/proc/" + std::to_string(opened.session_number()) + "/status";
+  const std::string path =
+      "/proc/" + std::to_string(opened.session_number()) + "/status";
   v1::ReadRequest read;
   read.set_session(opened.session());
   read.set_handle(Open(opened.session(), path));

@@ -1,0 +1,375 @@
+// The request decoder against the generated classes: the same meaning for
+// everything that an encoder writes, and the same verdict on broken bytes.
+#include "server/rpc/request_decoder.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <type_traits>
+#include <variant>
+
+#include "server/rpc/operation_api.h"
+#include "server/vfs/linux_abi.h"
+#include "vfs/v1/vfs.pb.h"
+
+namespace vfsd::rpc {
+namespace {
+
+namespace v1 = ::vfs::v1;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+
+constexpr size_t kMaxOperations = 1000;
+
+class RandomMessages {
+ public:
+  explicit RandomMessages(uint64_t seed) : random_(seed) {}
+
+  uint64_t Below(uint64_t limit) { return random_() % limit; }
+  bool Chance(int percent) {
+    return Below(100) < static_cast<uint64_t>(percent);
+  }
+
+  // Sets some of the fields, at random.
+  void Fill(Message& message, int depth = 0) {
+    const auto* descriptor = message.GetDescriptor();
+    for (int i = 0; i < descriptor->field_count(); ++i) {
+      const FieldDescriptor* field = descriptor->field(i);
+      if (field->is_repeated()) {
+        for (uint64_t n = Below(depth == 0 ? 8 : 4); n > 0; --n)
+          Set(message, *field, depth, true);
+      } else if (Chance(50)) {
+        Set(message, *field, depth, false);
+      }
+    }
+  }
+
+  std::string Mutate(std::string bytes) {
+    for (uint64_t n = 1 + Below(3); n > 0; --n) {
+      if (bytes.empty()) {
+        bytes.push_back(static_cast<char>(Below(256)));
+        continue;
+      }
+      const size_t at = Below(bytes.size());
+      switch (Below(4)) {
+        case 0:
+          bytes[at] = static_cast<char>(bytes[at] ^ (1 << Below(8)));
+          break;
+        case 1:
+          bytes.erase(at, 1 + Below(4));
+          break;
+        case 2:
+          bytes.insert(at, 1, static_cast<char>(Below(256)));
+          break;
+        default:
+          bytes.resize(at);
+          break;
+      }
+    }
+    return bytes;
+  }
+
+ private:
+  uint64_t Number() { return Chance(30) ? Below(4) : random_() >> Below(64); }
+
+  std::string Text() {
+    static const char* const kPieces[] = {
+        "/",      "a",          "name",
+        "..",     ".",          "\u00e9",
+        "\u20ac", "\U0001F600", "a-long-component-name",
+        ""};
+    std::string text;
+    for (uint64_t n = Below(6); n > 0; --n)
+      text += kPieces[Below(std::size(kPieces))];
+    return text;
+  }
+
+  void Set(Message& message, const FieldDescriptor& field, int depth,
+           bool add) {
+    const auto& reflection = *message.GetReflection();
+    switch (field.cpp_type()) {
+      case FieldDescriptor::CPPTYPE_MESSAGE:
+        Fill(add ? *reflection.AddMessage(&message, &field)
+                 : *reflection.MutableMessage(&message, &field),
+             depth + 1);
+        break;
+      case FieldDescriptor::CPPTYPE_STRING:
+        reflection.SetString(
+            &message, &field,
+            field.type() == FieldDescriptor::TYPE_BYTES && Chance(50)
+                ? std::string("\xff\x00/", 3)
+                : Text());
+        break;
+      case FieldDescriptor::CPPTYPE_UINT32: {
+        const auto value = static_cast<uint32_t>(Number());
+        if (add) {
+          reflection.AddUInt32(&message, &field, value);
+        } else {
+          reflection.SetUInt32(&message, &field, value);
+        }
+        break;
+      }
+      case FieldDescriptor::CPPTYPE_UINT64:
+        reflection.SetUInt64(&message, &field, Number());
+        break;
+      case FieldDescriptor::CPPTYPE_INT64:
+        reflection.SetInt64(&message, &field, static_cast<int64_t>(Number()));
+        break;
+      case FieldDescriptor::CPPTYPE_BOOL:
+        reflection.SetBool(&message, &field, Chance(50));
+        break;
+      default:
+        FAIL() << "a field type that requests did not have: "
+               << field.full_name();
+    }
+  }
+
+  std::mt19937_64 random_;
+};
+
+// Fields that the operation keeps under the message's own name. Of an optional
+// one also whether it is set.
+#define VFSD_EXPECT_FIELD(object, field)                        \
+  if constexpr (requires { message.has_##field(); }) {          \
+    EXPECT_EQ(object.field.has_value(), message.has_##field()); \
+    EXPECT_EQ(object.field.value_or(0), message.field());       \
+  } else if constexpr (requires { message.field(); }) {         \
+    EXPECT_EQ(object.field, message.field());                   \
+  }
+
+template <typename Handle>
+void ExpectHandle(const Handle& handle, const OperationReference& reference,
+                  bool has_handle, uint64_t expected_handle, bool has_reference,
+                  uint32_t expected_reference) {
+  if constexpr (std::is_same_v<Handle, vfs::DirectoryArgument>) {
+    EXPECT_EQ(handle.has_value(), has_handle);
+  }
+  EXPECT_EQ(reference.has_value(), has_reference);
+  if (has_handle) {
+    EXPECT_EQ(handle, expected_handle);
+  }
+  if (has_reference) {
+    EXPECT_EQ(reference, expected_reference);
+  }
+}
+
+void ExpectPath(const vfs::PathArgument& path, bool has_text,
+                const std::string& text, bool has_raw, const std::string& raw) {
+  ASSERT_EQ(path.has_value(), has_text || has_raw);
+  if (has_text) {
+    EXPECT_EQ(*path, text);
+  }
+  if (has_raw) {
+    EXPECT_EQ(*path, raw);
+  }
+}
+
+void ExpectTime(const vfs::TimeChange& time, bool is_set, int64_t seconds,
+                uint32_t nanoseconds, bool now) {
+  using Kind = vfs::TimeChange::Kind;
+  EXPECT_EQ(time.kind, now ? Kind::kNow : is_set ? Kind::kSet : Kind::kOmit);
+  if (time.kind != Kind::kSet) return;
+  EXPECT_EQ(time.seconds, seconds);
+  EXPECT_EQ(time.nanoseconds, nanoseconds);
+}
+
+template <typename Operation>
+void ExpectSame(const OperationRequest<Operation>& request,
+                const typename OperationApi<Operation>::Request& message,
+                const std::vector<ClaimedCredentials>& credentials) {
+  const Operation& operation = request.operation;
+  VFSD_EXPECT_FIELD(request, session)
+  VFSD_EXPECT_FIELD(operation, flags)
+  VFSD_EXPECT_FIELD(operation, mode)
+  VFSD_EXPECT_FIELD(operation, mask)
+  VFSD_EXPECT_FIELD(operation, offset)
+  VFSD_EXPECT_FIELD(operation, page_size)
+  VFSD_EXPECT_FIELD(operation, cursor)
+  VFSD_EXPECT_FIELD(operation, with_attributes)
+  VFSD_EXPECT_FIELD(operation, request_id)
+  VFSD_EXPECT_FIELD(request, size)
+  if constexpr (requires { message.dir_handle(); }) {
+    ExpectHandle(operation.dir, request.reference, message.has_dir_handle(),
+                 message.dir_handle(), message.has_dir_operation(),
+                 message.dir_operation());
+  }
+  if constexpr (requires { message.handle(); }) {
+    ExpectHandle(operation.handle, request.reference, message.has_handle(),
+                 message.handle(), message.has_handle_operation(),
+                 message.handle_operation());
+  }
+  if constexpr (requires { message.path(); }) {
+    ExpectPath(operation.path, message.has_path(), message.path(),
+               message.has_raw_path(), message.raw_path());
+  }
+  if constexpr (requires { message.old_path(); }) {
+    ExpectHandle(operation.old_dir, request.reference,
+                 message.has_old_dir_handle(), message.old_dir_handle(),
+                 message.has_old_dir_operation(), message.old_dir_operation());
+    ExpectHandle(operation.new_dir, request.new_reference,
+                 message.has_new_dir_handle(), message.new_dir_handle(),
+                 message.has_new_dir_operation(), message.new_dir_operation());
+    ExpectPath(operation.old_path, message.has_old_path(), message.old_path(),
+               message.has_raw_old_path(), message.raw_old_path());
+    ExpectPath(operation.new_path, message.has_new_path(), message.new_path(),
+               message.has_raw_new_path(), message.raw_new_path());
+  }
+  if constexpr (requires { message.target(); }) {
+    ExpectPath(operation.target, message.has_target(), message.target(),
+               message.has_raw_target(), message.raw_target());
+  }
+  if constexpr (requires { message.rdev_major(); }) {
+    EXPECT_EQ(
+        operation.device,
+        vfs::linux_abi::MakeDevice(message.rdev_major(), message.rdev_minor()));
+  }
+  if constexpr (requires { message.atime_now(); }) {
+    EXPECT_EQ(operation.changes_owner,
+              message.change_owner() || message.has_uid() || message.has_gid());
+    EXPECT_EQ(operation.size.has_value(), message.has_size_bytes());
+    EXPECT_EQ(operation.size.value_or(0), message.size_bytes());
+    ExpectTime(operation.atime, message.has_atime_seconds(),
+               message.atime_seconds(), message.atime_nanoseconds(),
+               message.atime_now());
+    ExpectTime(operation.mtime, message.has_mtime_seconds(),
+               message.mtime_seconds(), message.mtime_nanoseconds(),
+               message.mtime_now());
+  }
+  if constexpr (requires { message.credentials(); }) {
+    ASSERT_EQ(request.credentials >= 0, message.has_credentials());
+    if (request.credentials < 0) return;
+    const ClaimedCredentials& claimed =
+        credentials.at(static_cast<size_t>(request.credentials));
+    EXPECT_EQ(claimed.uid, message.credentials().uid());
+    EXPECT_EQ(claimed.gid, message.credentials().gid());
+    EXPECT_THAT(claimed.groups,
+                testing::ElementsAreArray(message.credentials().groups()));
+  }
+}
+
+// The request of that kind in a BatchOperation, or null.
+template <typename Operation>
+const typename OperationApi<Operation>::Request* Alternative(
+    const v1::BatchOperation& message) {
+  const auto* field = message.GetDescriptor()->FindFieldByNumber(
+      OperationApi<Operation>::kBatchOperation);
+  if (!message.GetReflection()->HasField(message, field)) return nullptr;
+  return google::protobuf::DynamicCastToGenerated<
+      typename OperationApi<Operation>::Request>(
+      &message.GetReflection()->GetMessage(message, field));
+}
+
+void ExpectSame(const AnyOperationRequest& any,
+                const v1::BatchOperation& message,
+                const std::vector<ClaimedCredentials>& credentials) {
+  std::visit(
+      [&]<typename Request>(const Request& request) {
+        if constexpr (std::is_same_v<Request, std::monostate>) {
+          EXPECT_EQ(message.kind_case(), v1::BatchOperation::KIND_NOT_SET);
+        } else {
+          using Operation = decltype(request.operation);
+          const auto* expected = Alternative<Operation>(message);
+          ASSERT_NE(expected, nullptr);
+          ExpectSame<Operation>(request, *expected, credentials);
+        }
+      },
+      any);
+}
+
+void ExpectSameBatch(const std::string& bytes,
+                     const v1::BatchRequest& message) {
+  RequestDecoder decoder;
+  BatchOfRequests batch;
+  ASSERT_EQ(decoder.DecodeBatch(bytes, kMaxOperations, batch),
+            RequestDecoder::Outcome::kOk);
+  EXPECT_EQ(batch.session, message.session());
+  EXPECT_EQ(batch.stop_on_error, message.stop_on_error());
+  ASSERT_EQ(batch.operations.size(),
+            static_cast<size_t>(message.operations_size()));
+  for (int i = 0; i < message.operations_size(); ++i) {
+    ExpectSame(batch.operations[static_cast<size_t>(i)], message.operations(i),
+               decoder.credentials());
+  }
+}
+
+class RequestDecoderTest : public testing::Test {
+ protected:
+  RequestDecoderTest() : seed_(std::random_device()()), messages_(seed_) {
+    std::cerr << "seed " << seed_ << "\n";
+  }
+
+  const uint64_t seed_;
+  RandomMessages messages_;
+};
+
+TEST_F(RequestDecoderTest, MeansWhatTheGeneratedClassesMean) {
+  for (int i = 0; i < 2000 && !HasFailure(); ++i) {
+    v1::BatchRequest message;
+    messages_.Fill(message);
+    ExpectSameBatch(message.SerializeAsString(), message);
+  }
+}
+
+// Parsers merge what is concatenated: the last scalar counts, repeated fields
+// append, submessages of a oneof merge if they are of one kind.
+TEST_F(RequestDecoderTest, MergesWhatIsConcatenated) {
+  for (int i = 0; i < 2000 && !HasFailure(); ++i) {
+    v1::BatchOperation first;
+    v1::BatchOperation second;
+    messages_.Fill(first);
+    messages_.Fill(second);
+    v1::BatchRequest outer;
+    const std::string joined =
+        first.SerializeAsString() + second.SerializeAsString();
+    ASSERT_TRUE(outer.add_operations()->ParseFromString(joined));
+    std::string bytes = "\x1a";
+    for (size_t length = joined.size();;) {
+      bytes.push_back(
+          static_cast<char>(length < 0x80 ? length : (length & 0x7f) | 0x80));
+      if (length < 0x80) break;
+      length >>= 7;
+    }
+    ExpectSameBatch(bytes + joined, outer);
+  }
+}
+
+TEST_F(RequestDecoderTest, BrokenBytesAreBrokenForBoth) {
+  // The generated classes log every bad string.
+  google::protobuf::LogSilencer silencer;
+  int broken = 0;
+  for (int i = 0; i < 20'000 && !HasFailure(); ++i) {
+    v1::BatchRequest message;
+    messages_.Fill(message);
+    const std::string bytes = messages_.Mutate(message.SerializeAsString());
+    v1::BatchRequest parsed;
+    if (parsed.ParseFromString(bytes)) {
+      ExpectSameBatch(bytes, parsed);
+    } else {
+      ++broken;
+      RequestDecoder decoder;
+      BatchOfRequests batch;
+      EXPECT_EQ(decoder.DecodeBatch(bytes, kMaxOperations, batch),
+                RequestDecoder::Outcome::kMalformed)
+          << testing::PrintToString(bytes);
+    }
+  }
+  EXPECT_GT(broken, 1000);
+}
+
+TEST_F(RequestDecoderTest, CountsOperations) {
+  v1::BatchRequest message;
+  for (int i = 0; i < 3; ++i) message.add_operations();
+  RequestDecoder decoder;
+  BatchOfRequests batch;
+  EXPECT_EQ(decoder.DecodeBatch(message.SerializeAsString(), 3, batch),
+            RequestDecoder::Outcome::kOk);
+  EXPECT_EQ(decoder.DecodeBatch(message.SerializeAsString(), 2, batch),
+            RequestDecoder::Outcome::kTooManyOperations);
+}
+
+}  // namespace
+}  // namespace vfsd::rpc
