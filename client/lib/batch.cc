@@ -1,5 +1,6 @@
 #include "client/lib/batch.h"
 
+#include "client/lib/batch_operation.h"
 #include "client/lib/path.h"
 
 namespace vfsclient {
@@ -26,39 +27,33 @@ void SetDirectory(FileReference file, Request* request) {
 }  // namespace
 
 void SetFile(FileReference file, vfs::v1::BatchOperation* operation) {
-  using Kind = vfs::v1::BatchOperation;
-  switch (operation->kind_case()) {
-    case Kind::kOpen:
-      return SetDirectory(file, operation->mutable_open());
-    case Kind::kClose:
-      return SetTarget(file, operation->mutable_close());
-    case Kind::kStat:
-      return SetDirectory(file, operation->mutable_stat());
-    case Kind::kAccess:
-      return SetDirectory(file, operation->mutable_access());
-    case Kind::kRead:
-      return SetTarget(file, operation->mutable_read());
-    case Kind::kReadDirectory:
-      return SetDirectory(file, operation->mutable_read_directory());
-    case Kind::kMakeDirectory:
-      return SetDirectory(file, operation->mutable_make_directory());
-    case Kind::kUnlink:
-      return SetDirectory(file, operation->mutable_unlink());
-    case Kind::kRename: {
-      auto* rename = operation->mutable_rename();
+  VisitRequest(operation, [file](auto* request) {
+    const auto set = [file](auto set_handle, auto set_operation) {
       if (const auto* handle = std::get_if<Handle>(&file)) {
-        rename->set_old_dir_handle(handle->value);
-        rename->set_new_dir_handle(handle->value);
+        set_handle(handle->value);
       } else {
-        const uint32_t index = std::get<OperationIndex>(file).value;
-        rename->set_old_dir_operation(index);
-        rename->set_new_dir_operation(index);
+        set_operation(std::get<OperationIndex>(file).value);
       }
-      return;
+    };
+    // What the request has of these: a target, a directory, or two of them.
+    if constexpr (requires { request->set_handle(0); }) {
+      set([=](uint64_t handle) { request->set_handle(handle); },
+          [=](uint32_t index) { request->set_handle_operation(index); });
+    } else if constexpr (requires { request->set_dir_handle(0); }) {
+      set([=](uint64_t handle) { request->set_dir_handle(handle); },
+          [=](uint32_t index) { request->set_dir_operation(index); });
+    } else {
+      set(
+          [=](uint64_t handle) {
+            request->set_old_dir_handle(handle);
+            request->set_new_dir_handle(handle);
+          },
+          [=](uint32_t index) {
+            request->set_old_dir_operation(index);
+            request->set_new_dir_operation(index);
+          });
     }
-    case Kind::KIND_NOT_SET:
-      return;
-  }
+  });
 }
 
 OperationIndex Batch::Open(std::string_view path, uint32_t flags,

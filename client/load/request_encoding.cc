@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "client/lib/batch.h"
+#include "client/lib/batch_operation.h"
 
 namespace vfsload {
 namespace {
@@ -12,34 +13,6 @@ namespace {
 // Stands in for the handle until it is known; unlikely as anything else, and
 // the search is checked.
 constexpr uint64_t kPlaceholder = 0x9ad6'e3f5'81b7'c24dull;
-
-// Calls `use` with the request that `operation` holds.
-template <class Use>
-auto VisitRequest(vfs::v1::BatchOperation* operation, Use use) {
-  using Kind = vfs::v1::BatchOperation;
-  switch (operation->kind_case()) {
-    case Kind::kOpen:
-    case Kind::KIND_NOT_SET:
-      return use(operation->mutable_open());
-    case Kind::kClose:
-      return use(operation->mutable_close());
-    case Kind::kStat:
-      return use(operation->mutable_stat());
-    case Kind::kAccess:
-      return use(operation->mutable_access());
-    case Kind::kRead:
-      return use(operation->mutable_read());
-    case Kind::kReadDirectory:
-      return use(operation->mutable_read_directory());
-    case Kind::kMakeDirectory:
-      return use(operation->mutable_make_directory());
-    case Kind::kUnlink:
-      return use(operation->mutable_unlink());
-    case Kind::kRename:
-      return use(operation->mutable_rename());
-  }
-  return use(operation->mutable_open());
-}
 
 }  // namespace
 
@@ -54,7 +27,7 @@ UnaryRequest::UnaryRequest(const Step& step, uint64_t session)
   if (step.uses_step >= 0) {
     vfsclient::SetFile(vfsclient::Handle{kPlaceholder}, &operation);
   }
-  bytes_ = VisitRequest(&operation, [session](auto* request) {
+  bytes_ = vfsclient::VisitRequest(&operation, [session](auto* request) {
     request->set_session(session);
     return request->SerializeAsString();
   });

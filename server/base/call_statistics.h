@@ -81,8 +81,7 @@ class CallStatistics {
   };
 
   static void Add(std::atomic<uint64_t>& counter, uint64_t delta) {
-    // relaxed: a count orders nothing.
-    counter.fetch_add(delta, std::memory_order_relaxed);
+    AddToShard(CounterShard(), counter, delta);
   }
   Shard& ShardOf(size_t method) const {
     return shards_[CounterShard() * methods_.size() + method];

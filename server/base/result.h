@@ -11,6 +11,8 @@ template <typename T>
 using Result = std::expected<T, Errno>;
 
 // `return Fail(Errno::kENOENT);` from a function that returns Result<T>.
-inline std::unexpected<Errno> Fail(Errno error) { return std::unexpected(error); }
+inline std::unexpected<Errno> Fail(Errno error) {
+  return std::unexpected(error);
+}
 
 }  // namespace vfsd

@@ -16,12 +16,38 @@
 
 namespace vfsd {
 
-// Threads are spread over this many shards by the order in which they first
-// count. Two threads of one shard are still correct, only slower.
-inline constexpr size_t kCounterShards = 16;
+// Threads take shards for themselves as long as there are free ones (a thread
+// that ends gives its own back); the threads beyond share the last one.
+inline constexpr size_t kCounterShards = 32;
+
+namespace internal {
+
+inline constexpr size_t kNoShard = kCounterShards;
+inline constexpr size_t kSharedShard = kCounterShards - 1;
+extern constinit thread_local size_t counter_shard;
+size_t TakeCounterShard();
+
+}  // namespace internal
 
 // The calling thread's shard, 0 to kCounterShards - 1.
-size_t CounterShard();
+inline size_t CounterShard() {
+  const size_t shard = internal::counter_shard;
+  return shard != internal::kNoShard ? shard : internal::TakeCounterShard();
+}
+
+// Adds to a value in the calling thread's shard. A shard that one thread has
+// for itself needs no read-modify-write, which would cost several times the
+// rest.
+template <typename Value>
+inline void AddToShard(size_t shard, std::atomic<Value>& value, Value delta) {
+  // relaxed: a count orders nothing.
+  if (shard != internal::kSharedShard) [[likely]] {
+    value.store(value.load(std::memory_order_relaxed) + delta,
+                std::memory_order_relaxed);
+  } else {
+    value.fetch_add(delta, std::memory_order_relaxed);
+  }
+}
 
 class ShardedCounter {
  public:
@@ -30,13 +56,14 @@ class ShardedCounter {
   ShardedCounter& operator=(const ShardedCounter&) = delete;
 
   void Add(int64_t delta) {
-    // relaxed: a count orders nothing.
-    shards_[CounterShard()].value.fetch_add(delta, std::memory_order_relaxed);
+    const size_t shard = CounterShard();
+    AddToShard(shard, shards_[shard].value, delta);
   }
 
   int64_t Sum() const {
     int64_t sum = 0;
-    for (const Shard& shard : shards_) sum += shard.value.load(std::memory_order_relaxed);
+    for (const Shard& shard : shards_)
+      sum += shard.value.load(std::memory_order_relaxed);
     return sum;
   }
 

@@ -9,7 +9,7 @@
 #include "server/storage/tree_importer.h"
 #include "server/vfs/credentials.h"
 #include "server/vfs/namespace_link.h"
-#include "server/vfs/session.h"
+#include "server/vfs/root_session.h"
 #include "server/vfs/walk.h"
 
 namespace vfsd {
@@ -20,38 +20,19 @@ std::string Describe(Errno error) {
          ")";
 }
 
-// A session of nobody's, to walk in as root while the namespace is built.
-class BuilderSession {
- public:
-  explicit BuilderSession(vfs::Vfs& vfs)
-      : vfs_(vfs), session_(vfs, 0, 0, RootOptions(), 0, absl::Now()) {}
-  ~BuilderSession() { session_.files().CloseAll(); }
-  BuilderSession(const BuilderSession&) = delete;
-  BuilderSession& operator=(const BuilderSession&) = delete;
-
-  // The directory at an absolute path.
-  Result<vfs::PinnedPath> Directory(std::string_view path) {
-    const vfs::WalkRequest request{
-        .vfs = vfs_,
-        .session = session_,
-        .credentials = *session_.credentials(),
-        .dir = std::nullopt,
-        .path = path,
-        .flags = vfs::kWalkFollow | vfs::kWalkDirectory,
-        .resolve = 0};
-    return vfs::Walker(request).Resolve();
-  }
-
- private:
-  static vfs::SessionOptions RootOptions() {
-    vfs::SessionOptions options;
-    options.credentials = std::make_shared<const vfs::Credentials>(0, 0);
-    return options;
-  }
-
-  vfs::Vfs& vfs_;
-  vfs::Session session_;
-};
+// Walks in as root while the namespace is built.
+Result<vfs::PinnedPath> FindDirectory(vfs::Vfs& vfs, vfs::Session& root,
+                                      std::string_view path) {
+  const vfs::WalkRequest request{
+      .vfs = vfs,
+      .session = root,
+      .credentials = *root.credentials(),
+      .dir = std::nullopt,
+      .path = path,
+      .flags = vfs::kWalkFollow | vfs::kWalkDirectory,
+      .resolve = 0};
+  return vfs::Walker(request).Resolve();
+}
 
 Errno MakeDirectory(const vfs::PinnedPath& parent, std::string_view name) {
   vfs::FileSystem& file_system = parent.mount().file_system();
@@ -94,23 +75,26 @@ std::expected<std::vector<PlannedMount>, std::string> ImportTrees(
 
 std::expected<void, std::string> MountAt(vfs::Vfs& vfs,
                                          const PlannedMount& mount) {
-  BuilderSession builder(vfs);
+  vfs::RootSession root(vfs);
+  const auto find = [&](std::string_view prefix) {
+    return FindDirectory(vfs, root.session(), prefix);
+  };
   const std::string& path = mount.mountpoint;
   const auto fail = [&](Errno error) {
     return std::unexpected("cannot mount at " + path + ": " + Describe(error));
   };
-  Result<vfs::PinnedPath> directory = builder.Directory("/");
+  Result<vfs::PinnedPath> directory = find("/");
   for (size_t end = 0;
        directory.has_value() && end < path.size() && path != "/";) {
     const size_t start = end + 1;
     end = std::min(path.find('/', start), path.size());
     const std::string_view prefix = std::string_view(path).substr(0, end);
-    Result<vfs::PinnedPath> next = builder.Directory(prefix);
+    Result<vfs::PinnedPath> next = find(prefix);
     if (!next.has_value() && next.error() == Errno::kENOENT) {
       const Errno error = MakeDirectory(
           *directory, std::string_view(path).substr(start, end - start));
       if (error != Errno::kOk) return fail(error);
-      next = builder.Directory(prefix);
+      next = find(prefix);
     }
     directory = std::move(next);
   }

@@ -47,7 +47,7 @@ bool IsLikely(OperationKind kind, Errno error) {
     case OperationKind::kAccess:
     case OperationKind::kReadDirectory:
     case OperationKind::kReadLink:
-    case OperationKind::kStatFileSystem:
+    case OperationKind::kStatFilesystem:
       return Contains(kPathErrors, error);
     case OperationKind::kRead:
       return Contains(kReadErrors, error);

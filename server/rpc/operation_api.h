@@ -38,6 +38,14 @@ VFSD_OPERATION_API(ReadDirectory, ReadDirectoryFieldNumber,
 VFSD_OPERATION_API(MakeDirectory, MakeDirectoryFieldNumber, 0, false)
 VFSD_OPERATION_API(Unlink, UnlinkFieldNumber, 0, false)
 VFSD_OPERATION_API(Rename, RenameFieldNumber, 0, false)
+VFSD_OPERATION_API(MakeNode, MakeNodeFieldNumber, 0, false)
+VFSD_OPERATION_API(MakeSymlink, MakeSymlinkFieldNumber, 0, false)
+VFSD_OPERATION_API(MakeLink, MakeLinkFieldNumber, 0, false)
+VFSD_OPERATION_API(ReadLink, ReadLinkFieldNumber,
+                   ::vfs::v1::BatchResult::kReadLinkFieldNumber, false)
+VFSD_OPERATION_API(SetAttributes, SetAttributesFieldNumber, 0, false)
+VFSD_OPERATION_API(StatFilesystem, StatFilesystemFieldNumber,
+                   ::vfs::v1::BatchResult::kStatFilesystemFieldNumber, false)
 #undef VFSD_OPERATION_API
 
 // A list of operations to expand templates over.
@@ -47,6 +55,9 @@ using AllOperations =
     OperationList<vfs::OpenOperation, vfs::CloseOperation, vfs::StatOperation,
                   vfs::AccessOperation, vfs::ReadOperation,
                   vfs::ReadDirectoryOperation, vfs::MakeDirectoryOperation,
-                  vfs::UnlinkOperation, vfs::RenameOperation>;
+                  vfs::UnlinkOperation, vfs::RenameOperation,
+                  vfs::MakeNodeOperation, vfs::MakeSymlinkOperation,
+                  vfs::MakeLinkOperation, vfs::ReadLinkOperation,
+                  vfs::SetAttributesOperation, vfs::StatFilesystemOperation>;
 
 }  // namespace vfsd::rpc

@@ -36,8 +36,9 @@ template <>
 struct OperationRequestExtras<vfs::ReadOperation> {
   uint32_t size = 0;
 };
-template <>
-struct OperationRequestExtras<vfs::RenameOperation> {
+template <typename Operation>
+  requires requires(Operation operation) { operation.new_dir; }
+struct OperationRequestExtras<Operation> {
   OperationReference new_reference;  // of new_dir; `reference` is old_dir's
 };
 
@@ -57,7 +58,7 @@ struct OperationRequest : OperationRequestExtras<Operation> {
 // from an earlier operation, until it returns false.
 template <typename Operation, typename Resolve>
 bool ForEachReference(OperationRequest<Operation>& request, Resolve&& resolve) {
-  if constexpr (std::is_same_v<Operation, vfs::RenameOperation>) {
+  if constexpr (requires { request.operation.new_dir; }) {
     return (!request.reference ||
             resolve(*request.reference, request.operation.old_dir)) &&
            (!request.new_reference ||

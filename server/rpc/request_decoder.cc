@@ -2,6 +2,7 @@
 
 #include "server/rpc/utf8.h"
 #include "server/rpc/wire_format.h"
+#include "server/vfs/linux_abi.h"
 #include "vfs/v1/vfs.pb.h"
 
 namespace vfsd::rpc {
@@ -50,6 +51,48 @@ bool TakeReference(const WireField& field, Handle& handle,
   handle = {};
   reference = static_cast<uint32_t>(field.value);
   return true;
+}
+
+// A device's number, half of which each of two fields tells.
+bool TakeMajor(const WireField& field, uint64_t& device) {
+  uint32_t major = 0;
+  TakeVarint(field, major);
+  device =
+      vfs::linux_abi::MakeDevice(major, vfs::linux_abi::DeviceMinor(device));
+  return true;
+}
+bool TakeMinor(const WireField& field, uint64_t& device) {
+  uint32_t minor = 0;
+  TakeVarint(field, minor);
+  device =
+      vfs::linux_abi::MakeDevice(vfs::linux_abi::DeviceMajor(device), minor);
+  return true;
+}
+
+// A chown of one side is a chown.
+bool TakeOwner(const WireField& field, std::optional<uint32_t>& id,
+               bool& changes_owner) {
+  if (field.type == WireType::kVarint) changes_owner = true;
+  return TakeVarint(field, id);
+}
+
+// Now beats a given time, in whichever order they come.
+bool TakeSeconds(const WireField& field, vfs::TimeChange& time) {
+  if (field.type != WireType::kFixed64) return true;
+  time.seconds = static_cast<int64_t>(field.value);
+  if (time.kind == vfs::TimeChange::Kind::kOmit) {
+    time.kind = vfs::TimeChange::Kind::kSet;
+  }
+  return true;
+}
+bool TakeNow(const WireField& field, vfs::TimeChange& time) {
+  if (field.type == WireType::kVarint && field.value != 0) {
+    time.kind = vfs::TimeChange::Kind::kNow;
+  }
+  return true;
+}
+bool TakeFixed32(const WireField& field, uint32_t& value) {
+  return TakeScalar<WireType::kFixed32>(field, value);
 }
 
 }  // namespace
@@ -134,6 +177,21 @@ bool RequestDecoder::DecodeField(const WireField& field,
   VFSD_FIELD(PageSize, TakeVarint(field, operation.page_size))
   VFSD_FIELD(Cursor, TakeFixed64(field, operation.cursor))
   VFSD_FIELD(WithAttributes, TakeVarint(field, operation.with_attributes))
+  VFSD_FIELD(Resolve, TakeVarint(field, operation.resolve))
+  VFSD_FIELD(Target, TakeText(field, operation.target))
+  VFSD_FIELD(RawTarget, TakeBytes(field, operation.target))
+  VFSD_FIELD(RdevMajor, TakeMajor(field, operation.device))
+  VFSD_FIELD(RdevMinor, TakeMinor(field, operation.device))
+  VFSD_FIELD(Uid, TakeOwner(field, operation.uid, operation.changes_owner))
+  VFSD_FIELD(Gid, TakeOwner(field, operation.gid, operation.changes_owner))
+  VFSD_FIELD(ChangeOwner, TakeVarint(field, operation.changes_owner))
+  VFSD_FIELD(SizeBytes, TakeVarint(field, operation.size))
+  VFSD_FIELD(AtimeSeconds, TakeSeconds(field, operation.atime))
+  VFSD_FIELD(AtimeNanoseconds, TakeFixed32(field, operation.atime.nanoseconds))
+  VFSD_FIELD(AtimeNow, TakeNow(field, operation.atime))
+  VFSD_FIELD(MtimeSeconds, TakeSeconds(field, operation.mtime))
+  VFSD_FIELD(MtimeNanoseconds, TakeFixed32(field, operation.mtime.nanoseconds))
+  VFSD_FIELD(MtimeNow, TakeNow(field, operation.mtime))
   VFSD_FIELD(RequestId, TakeFixed64(field, operation.request_id))
   VFSD_FIELD(Credentials, DecodeCredentials(field, request.credentials))
 #undef VFSD_FIELD
@@ -222,6 +280,12 @@ VFSD_INSTANTIATE(ReadDirectoryOperation)
 VFSD_INSTANTIATE(MakeDirectoryOperation)
 VFSD_INSTANTIATE(UnlinkOperation)
 VFSD_INSTANTIATE(RenameOperation)
+VFSD_INSTANTIATE(MakeNodeOperation)
+VFSD_INSTANTIATE(MakeSymlinkOperation)
+VFSD_INSTANTIATE(MakeLinkOperation)
+VFSD_INSTANTIATE(ReadLinkOperation)
+VFSD_INSTANTIATE(SetAttributesOperation)
+VFSD_INSTANTIATE(StatFilesystemOperation)
 #undef VFSD_INSTANTIATE
 
 }  // namespace vfsd::rpc

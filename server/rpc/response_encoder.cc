@@ -65,6 +65,26 @@ void EncodeResponse(WireWriter& writer, const vfs::Statx& statx) {
   PutStatx(writer, statx);
 }
 
+void EncodeResponse(WireWriter& writer, const std::string& target) {
+  using Field = v1::ReadLinkResponse;
+  writer.Ensure(target.size() + 16);
+  writer.PutBytesField(
+      IsUtf8(target) ? Field::kTargetFieldNumber : Field::kRawTargetFieldNumber,
+      target);
+}
+
+void EncodeResponse(WireWriter& writer, const vfs::Statfs& statfs) {
+  using Field = v1::StatFilesystemResponse;
+  writer.Ensure(64);
+  writer.PutFixed64Field(Field::kTypeFieldNumber, statfs.type);
+  writer.PutFixed32Field(Field::kBlockSizeFieldNumber, statfs.block_size);
+  writer.PutFixed64Field(Field::kFilesFieldNumber, statfs.files);
+  writer.PutFixed32Field(Field::kNameMaxFieldNumber, statfs.name_max);
+  writer.PutFixed32Field(Field::kFlagsFieldNumber, statfs.flags);
+  writer.PutFixed32Field(Field::kDevMajorFieldNumber, statfs.dev_major);
+  writer.PutFixed32Field(Field::kDevMinorFieldNumber, statfs.dev_minor);
+}
+
 void EncodeResponse(WireWriter& writer, const vfs::DirectoryPage& page,
                     bool with_attributes) {
   using Field = v1::DirectoryEntry;

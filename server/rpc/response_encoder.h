@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "server/base/errno.h"
 #include "server/rpc/wire_writer.h"
@@ -30,6 +31,7 @@ template <typename Operation>
 constexpr int ResponseLengthWidth() {
   switch (Operation::kKind) {
     case vfs::OperationKind::kStat:
+    case vfs::OperationKind::kReadLink:
       return 2;
     case vfs::OperationKind::kRead:
     case vfs::OperationKind::kReadDirectory:
@@ -40,10 +42,12 @@ constexpr int ResponseLengthWidth() {
 }
 
 // Responses that say nothing but that it worked; to an Open; to a Stat; to a
-// ReadDirectory.
+// ReadLink; to a StatFilesystem; to a ReadDirectory.
 void EncodeResponse(WireWriter& writer, vfs::Done done);
 void EncodeResponse(WireWriter& writer, vfs::Handle handle);
 void EncodeResponse(WireWriter& writer, const vfs::Statx& statx);
+void EncodeResponse(WireWriter& writer, const std::string& target);
+void EncodeResponse(WireWriter& writer, const vfs::Statfs& statfs);
 void EncodeResponse(WireWriter& writer, const vfs::DirectoryPage& page,
                     bool with_attributes);
 

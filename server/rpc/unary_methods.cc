@@ -95,6 +95,15 @@ constexpr std::array kMessageMethods = {
         kAdminService, "SetFastPaths",
         &RunMessageMethod<::vfs::v1::SetFastPathsRequest,
                           ::vfs::v1::SetFastPathsResponse, &SetFastPaths>},
+    UnaryMethod{kAdminService, "Mount",
+                &RunMessageMethod<::vfs::v1::MountRequest,
+                                  ::vfs::v1::MountResponse, &MountTree>},
+    UnaryMethod{kAdminService, "Unmount",
+                &RunMessageMethod<::vfs::v1::UnmountRequest,
+                                  ::vfs::v1::UnmountResponse, &UnmountTree>},
+    UnaryMethod{kAdminService, "ListMounts",
+                &RunMessageMethod<::vfs::v1::ListMountsRequest,
+                                  ::vfs::v1::ListMountsResponse, &ListMounts>},
 };
 
 template <typename... Operations>

@@ -28,12 +28,8 @@ Result<Done> CheckAccess(Vfs& vfs, const Caller& caller,
   uint32_t flags = 0;
   if ((operation.flags & kAtSymlinkNofollow) == 0) flags |= kWalkFollow;
   if (empty_allowed) flags |= kWalkEmpty;
-  const WalkRequest request{vfs,
-                            caller.session,
-                            *caller.credentials,
-                            operation.dir,
-                            *operation.path,
-                            flags};
+  const WalkRequest request{vfs,           caller.session,  *caller.credentials,
+                            operation.dir, *operation.path, flags};
   return Walker(request).Look([&](const PathView& path) -> Result<Done> {
     const Inode& inode = *path.inode;
     const Errno error =

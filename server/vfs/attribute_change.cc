@@ -36,6 +36,11 @@ uint32_t WithoutPrivileges(const Credentials& credentials, const Inode& inode) {
   return result;
 }
 
+bool IsValidTime(const TimeChange& time) {
+  return time.kind != TimeChange::Kind::kSet ||
+         time.nanoseconds < 1'000'000'000;
+}
+
 // Which files a change may be asked of, before permissions: the differing rules
 // of truncate, chmod and their like.
 Errno CheckKind(const Change& change, const Inode& inode, const File* file,
@@ -49,6 +54,8 @@ Errno CheckKind(const Change& change, const Inode& inode, const File* file,
       if (!inode.IsRegular()) return Errno::kEINVAL;
     }
   }
+  if (!IsValidTime(change.atime) || !IsValidTime(change.mtime))
+    return Errno::kEINVAL;
   // chmod of a symbolic link: no file system of ours keeps its mode.
   if (change.mode.has_value() && inode.IsSymlink()) return Errno::kEOPNOTSUPP;
   return Errno::kOk;
@@ -92,8 +99,12 @@ Errno CheckAllowed(const Change& change, const Credentials& credentials,
   return Errno::kOk;
 }
 
-// setattr_copy() and the file system's part. REQUIRES: allowed.
-void Apply(const Change& change, const Credentials& credentials, Inode& inode) {
+// setattr_copy() and the file system's part, if `allowed()` says kOk. It is
+// asked with the attributes locked: who is about to lose the file must not
+// change it afterwards (the kernel's inode lock).
+template <typename Allowed>
+Errno Apply(const Change& change, const Credentials& credentials, Inode& inode,
+            Allowed&& allowed) {
   const Timestamp now = Timestamp::Now();
   // Walks decide on mode and owner: they see all of the change or nothing.
   const bool changes_permissions =
@@ -103,6 +114,8 @@ void Apply(const Change& change, const Credentials& credentials, Inode& inode) {
     if (changes_permissions) inode.walk_lock.WriteUnlock();
   };
   const sync::SeqLockWriter writer(inode.attribute_lock);
+  const Errno error = allowed();
+  if (error != Errno::kOk) return error;
   if (change.changes_owner) {
     uint32_t mode = inode.mode();
     if (!inode.IsDirectory()) {
@@ -132,13 +145,16 @@ void Apply(const Change& change, const Credentials& credentials, Inode& inode) {
     inode.SetPermissions(mode);
   }
   const auto time_of = [now](const TimeChange& time) {
-    return time.kind == TimeChange::Kind::kNow ? now : time.time;
+    return time.kind == TimeChange::Kind::kNow
+               ? now
+               : Timestamp(time.seconds, time.nanoseconds);
   };
   if (change.atime.kind != TimeChange::Kind::kOmit)
     inode.SetAccessTime(time_of(change.atime));
   if (change.mtime.kind != TimeChange::Kind::kOmit)
     inode.SetModifyTime(time_of(change.mtime));
   inode.SetChangeTime(now);
+  return Errno::kOk;
 }
 
 Errno ChangeAttributes(const Change& change, const Credentials& credentials,
@@ -150,15 +166,16 @@ Errno ChangeAttributes(const Change& change, const Credentials& credentials,
   error = path.mount->WantWrite();
   if (error != Errno::kOk) return error;
   const absl::Cleanup drop_write = [&path] { path.mount->DropWrite(); };
-  error = CheckAllowed(change, credentials, inode, by_handle);
-  if (error != Errno::kOk) return error;
-  Apply(change, credentials, inode);
-  return Errno::kOk;
+  return Apply(change, credentials, inode, [&] {
+    return CheckAllowed(change, credentials, inode, by_handle);
+  });
 }
 
-bool IsValidTime(const TimeChange& time) {
-  return time.kind != TimeChange::Kind::kSet ||
-         time.time.nanoseconds() < 1'000'000'000;
+bool ChangesNothing(const Change& change) {
+  return !change.mode.has_value() && !change.changes_owner &&
+         !change.size.has_value() &&
+         change.atime.kind == TimeChange::Kind::kOmit &&
+         change.mtime.kind == TimeChange::Kind::kOmit;
 }
 
 // fchmod() and its like: the handle, which must not be O_PATH.
@@ -179,14 +196,14 @@ Result<Done> ChangeByHandle(Vfs& vfs, const Caller& caller,
 
 Result<Done> SetAttributes(Vfs& vfs, const Caller& caller,
                            const SetAttributesOperation& operation) {
+  // utimensat(2) with nothing to set does not even look at the path.
+  if (ChangesNothing(operation)) return Done();
   constexpr uint32_t kFlags = kAtSymlinkNofollow | kAtEmptyPath;
   if ((operation.flags & ~kFlags) != 0) return Fail(Errno::kEINVAL);
   if (operation.size.has_value() && *operation.size < 0)
     return Fail(Errno::kEINVAL);
   if (operation.size.has_value() && *operation.size > kMaxBytes)
     return Fail(Errno::kEFBIG);
-  if (!IsValidTime(operation.atime) || !IsValidTime(operation.mtime))
-    return Fail(Errno::kEINVAL);
 
   const bool empty_allowed = (operation.flags & kAtEmptyPath) != 0;
   if (!operation.path.has_value() && operation.dir.has_value() &&
@@ -218,7 +235,7 @@ void TruncateToEmpty(const Credentials& credentials, Inode& inode) {
   SetAttributesOperation change;
   change.size = 0;
   change.changes_content_time = true;
-  Apply(change, credentials, inode);
+  Apply(change, credentials, inode, [] { return Errno::kOk; });
 }
 
 }  // namespace vfsd::vfs

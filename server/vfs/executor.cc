@@ -165,9 +165,9 @@ Result<Done> Executor::Execute(const Caller& caller,
 }
 
 Result<Statfs> Executor::Execute(const Caller& caller,
-                                 const StatFileSystemOperation& operation) {
+                                 const StatFilesystemOperation& operation) {
   return Finish(operation,
-                [&] { return StatFileSystem(vfs_, caller, operation); });
+                [&] { return StatFilesystem(vfs_, caller, operation); });
 }
 
 }  // namespace vfsd::vfs

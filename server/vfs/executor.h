@@ -58,7 +58,7 @@ class Executor {
   Result<Done> Execute(const Caller& caller,
                        const SetAttributesOperation& operation);
   Result<Statfs> Execute(const Caller& caller,
-                         const StatFileSystemOperation& operation);
+                         const StatFilesystemOperation& operation);
 
   // Operations that ended, by kind and result.
   const OperationCounters& counters() const { return counters_; }

@@ -22,6 +22,7 @@ File::File(uint32_t flags, CredentialsRef credentials,
       mode_(mode),
       credentials_(std::move(credentials)),
       opener_(credentials_.get()) {
+  static_assert(sizeof(File) <= kBlockBytes);
   live_objects::Add(ObjectKind::kFile, 1);
 }
 

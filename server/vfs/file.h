@@ -21,6 +21,7 @@
 
 #include "server/base/errno.h"
 #include "server/base/result.h"
+#include "server/sync/block_pool.h"
 #include "server/sync/reference_count.h"
 #include "server/vfs/credentials.h"
 #include "server/vfs/path.h"
@@ -69,7 +70,17 @@ class File {
 
   sync::ReferenceCount references{1};
 
+  // Files come from a pool: a failed open asks the general heap for nothing.
+  static void* operator new(size_t) {
+    return sync::BlockPool<kBlockBytes>::Allocate();
+  }
+  static void operator delete(void* memory) {
+    sync::BlockPool<kBlockBytes>::Free(memory);
+  }
+
  private:
+  static constexpr size_t kBlockBytes = 128;
+
   friend class FileAccounting;
   friend class FileOpener;
   File(uint32_t flags, CredentialsRef credentials, FileAccounting& accounting,

@@ -33,6 +33,8 @@ struct FileSystemTraits {
   // A directory's size: base + entries * per_entry.
   uint64_t directory_size_base = 0;
   uint64_t directory_size_per_entry = 0;
+  // The longest symbolic link that takes no block.
+  uint64_t inline_symlink_bytes = 127;
   // Names can be made, removed and renamed by clients. Where not, creating a
   // file is EACCES and everything else EPERM, as for inode operations that a
   // kernel file system lacks.

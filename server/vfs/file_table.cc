@@ -25,11 +25,12 @@ uint8_t CheckOf(uint8_t epoch, uint64_t body) {
 }  // namespace
 
 FileTable::FileTable(FileAccounting& accounting, uint8_t boot_epoch,
-                     uint64_t salt, uint32_t max_handles)
+                     uint64_t salt, uint32_t max_handles, uint32_t generations)
     : accounting_(accounting),
       boot_epoch_(boot_epoch),
       salt_(salt & kBodyMask),
       max_handles_(std::min(max_handles, kMaxSlots)),
+      generations_(std::min(generations, kMaxGenerations)),
       chunks_(std::make_unique<std::atomic<Chunk*>[]>(
           (max_handles_ + kChunkSlots - 1) / kChunkSlots)) {
   assert(boot_epoch_ != 0);
@@ -73,9 +74,10 @@ Result<FileTable::Decoded> FileTable::Decode(Handle handle) const {
 }
 
 Result<FileTable::Slot> FileTable::Reserve() {
-  absl::MutexLock lock(&mu_);
-  if (closed_) return Fail(Errno::kESTALE);
-  if (reserved_ >= max_handles_) return Fail(Errno::kEMFILE);
+  sync::SpinLockHolder lock(&mu_);
+  if (closed_.load(std::memory_order_relaxed)) return Fail(Errno::kESTALE);
+  if (reserved_.load(std::memory_order_relaxed) >= max_handles_)
+    return Fail(Errno::kEMFILE);
   uint32_t index;
   if (!free_slots_.empty()) {
     index = free_slots_.back();
@@ -90,19 +92,26 @@ Result<FileTable::Slot> FileTable::Reserve() {
   } else {
     return Fail(Errno::kEMFILE);  // the rest of the slots are used up for good
   }
-  ++reserved_;
+  AddReserved(1);
   return Slot{index};
 }
 
 void FileTable::Cancel(Slot slot) {
-  absl::MutexLock lock(&mu_);
+  sync::SpinLockHolder lock(&mu_);
   free_slots_.push_back(slot.index);
-  --reserved_;
+  AddReserved(-1);
+}
+
+void FileTable::AddReserved(int32_t delta) {
+  // The lock is held: no read-modify-write is needed.
+  reserved_.store(
+      reserved_.load(std::memory_order_relaxed) + static_cast<uint32_t>(delta),
+      std::memory_order_relaxed);
 }
 
 void FileTable::FreeSlot(uint32_t index) {
-  --reserved_;
-  if (SlotAt(index).generation <= kMaxGeneration) free_slots_.push_back(index);
+  AddReserved(-1);
+  if (SlotAt(index).generation < generations_) free_slots_.push_back(index);
 }
 
 Handle FileTable::Install(Slot slot, File* file) {
@@ -110,18 +119,15 @@ Handle FileTable::Install(Slot slot, File* file) {
   // The slot is ours until it is published.
   const uint32_t generation = state.generation++;
   file->generation = generation;
-  open_handles_.fetch_add(1, std::memory_order_relaxed);
-  bool closed;
-  {
-    absl::MutexLock lock(&mu_);
-    closed = closed_;
-    // release: who finds the file sees it whole.
-    if (!closed) state.file.store(file, std::memory_order_release);
-  }
-  if (closed) {
+  // seq_cst, as CloseAll's store: either CloseAll's sweep finds the file, or we
+  // find that CloseAll has begun. (It makes the file visible whole, too.)
+  state.file.store(file, std::memory_order_seq_cst);
+  if (closed_.load(std::memory_order_seq_cst)) [[unlikely]] {
     // The session ended meanwhile: the handle is born closed.
-    open_handles_.fetch_sub(1, std::memory_order_relaxed);
-    accounting_.Put(file);
+    File* expected = file;
+    if (state.file.compare_exchange_strong(expected, nullptr)) {
+      accounting_.Put(file);
+    }
   }
   return Encode(slot.index, generation);
 }
@@ -162,15 +168,15 @@ Errno FileTable::Close(Handle handle) {
   if (!decoded.has_value()) return decoded.error();
   File* file;
   {
-    absl::MutexLock lock(&mu_);
+    sync::SpinLockHolder lock(&mu_);
     SlotState& state = SlotAt(decoded->index);
-    file = state.file.load(std::memory_order_relaxed);
+    // acquire: pairs with Install's store, which nothing else orders.
+    file = state.file.load(std::memory_order_acquire);
     if (file == nullptr || file->generation != decoded->generation)
       return Errno::kEBADF;
     state.file.store(nullptr, std::memory_order_release);
     FreeSlot(decoded->index);
   }
-  open_handles_.fetch_sub(1, std::memory_order_relaxed);
   accounting_.Put(file);
   return Errno::kOk;
 }
@@ -179,20 +185,19 @@ uint32_t FileTable::CloseAll() {
   uint32_t count = 0;
   uint32_t slots;
   {
-    absl::MutexLock lock(&mu_);
-    closed_ = true;
+    sync::SpinLockHolder lock(&mu_);
+    closed_.store(true, std::memory_order_seq_cst);
     slots = slots_made_;
   }
   for (uint32_t index = 0; index < slots; ++index) {
     File* file;
     {
-      absl::MutexLock lock(&mu_);
-      file = SlotAt(index).file.exchange(nullptr, std::memory_order_acq_rel);
+      sync::SpinLockHolder lock(&mu_);
+      file = SlotAt(index).file.exchange(nullptr);
       if (file != nullptr) FreeSlot(index);
     }
     if (file == nullptr) continue;
     ++count;
-    open_handles_.fetch_sub(1, std::memory_order_relaxed);
     accounting_.Put(file);
   }
   return count;

@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "server/base/result.h"
+#include "server/sync/spin_lock.h"
 #include "server/vfs/file.h"
 #include "server/vfs/operation.h"
 
@@ -29,9 +29,12 @@ class FileTable {
  public:
   static constexpr uint32_t kMaxSlots = 1U << 20;
 
-  // max_handles: 1 to kMaxSlots.
+  static constexpr uint32_t kMaxGenerations = 1U << 28;
+
+  // max_handles: 1 to kMaxSlots. generations: how often a slot may be used, up
+  // to kMaxGenerations (tests cannot use one that often).
   FileTable(FileAccounting& accounting, uint8_t boot_epoch, uint64_t salt,
-            uint32_t max_handles);
+            uint32_t max_handles, uint32_t generations = kMaxGenerations);
   // REQUIRES: CloseAll was called.
   ~FileTable();
 
@@ -62,15 +65,14 @@ class FileTable {
   // many were open.
   uint32_t CloseAll();
 
+  // Handles, and slots of opens that are under way.
   uint32_t open_handles() const {
-    return open_handles_.load(std::memory_order_relaxed);
+    return reserved_.load(std::memory_order_relaxed);
   }
   uint32_t max_handles() const { return max_handles_; }
 
  private:
   static constexpr uint32_t kSlotBits = 20;
-  static constexpr uint32_t kGenerationBits = 28;
-  static constexpr uint32_t kMaxGeneration = (1U << kGenerationBits) - 1;
   // Slots come in chunks that never move, so that readers need no lock.
   static constexpr uint32_t kChunkSlots = 256;
 
@@ -88,22 +90,24 @@ class FileTable {
     uint32_t generation;
   };
   Result<Decoded> Decode(Handle handle) const;
+  void AddReserved(int32_t delta) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void FreeSlot(uint32_t index) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   FileAccounting& accounting_;
   const uint8_t boot_epoch_;
   const uint64_t salt_;
   const uint32_t max_handles_;
+  const uint32_t generations_;
 
-  mutable absl::Mutex mu_;
-  bool closed_ ABSL_GUARDED_BY(mu_) = false;
-  uint32_t reserved_ ABSL_GUARDED_BY(mu_) =
-      0;  // slots in use, installed or not
+  mutable sync::SpinLock mu_;
+  // CloseAll has begun. Written under mu_; read without it by Install.
+  std::atomic<bool> closed_{false};
+  // Slots in use, installed or not. Written under mu_.
+  std::atomic<uint32_t> reserved_{0};
   uint32_t slots_made_ ABSL_GUARDED_BY(mu_) = 0;
   std::vector<uint32_t> free_slots_ ABSL_GUARDED_BY(mu_);
   // Chunk i holds slots i * kChunkSlots …; published with release.
   std::unique_ptr<std::atomic<Chunk*>[]> chunks_;
-  std::atomic<uint32_t> open_handles_{0};
 };
 
 }  // namespace vfsd::vfs

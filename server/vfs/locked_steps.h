@@ -89,27 +89,18 @@ class LockedSteps {
   StepOutcome Up() {
     const Errno error = CheckSearch(request_->credentials, here_.inode());
     if (error != Errno::kOk) return error;
-    PathView up = here_.view();
-    // A pinned mount keeps its parents and their mountpoints.
-    for (;;) {
-      Mount* const above = up.mount->above();
-      const bool at_root = up.inode == up.mount->root();
-      if (up == root_ || (at_root && above == nullptr)) {
-        next_ = PinnedPath::Share(up);
-        return Errno::kOk;
-      }
-      if (!at_root) break;
-      up = {above, up.mount->mountpoint()};
-    }
     for (;;) {
       {
         const sync::RcuReadSection section;
-        // The mount is kept by here(), also where it is detached. The directory
-        // holds its parent; it can only be exchanged for another.
-        next_ = PinnedPath::TryShareInode(
-            {up.mount, up.inode->directory().parent()});
-        if (next_) return Errno::kOk;
+        const PathView up = Above(here_.view());
+        // here() keeps its mount, also where that is detached; another one may
+        // be going. A directory holds its parent, which can only be exchanged.
+        next_ = up.mount == &here_.mount() ? PinnedPath::TryShareInode(up)
+                                           : PinnedPath::TryShare(up);
+        if (next_) return StepOutcome::Ok();
       }
+      // The parent was exchanged for another, or a mount on the way is being
+      // unmounted: look again when that is decided.
       std::this_thread::yield();
     }
   }
@@ -122,6 +113,19 @@ class LockedSteps {
   void KeepLink() { links_.push_back(std::move(next_)); }
 
  private:
+  // "..": out of the roots of mounts, but never out of the walk's root. In an
+  // RCU read section.
+  PathView Above(PathView at) const {
+    for (;;) {
+      if (at == root_) return at;
+      if (at.inode != at.mount->root())
+        return {at.mount, at.inode->directory().parent()};
+      Mount* const above = at.mount->above();
+      if (above == nullptr) return at;
+      at = {above, at.mount->mountpoint()};
+    }
+  }
+
   const WalkRequest* request_ = nullptr;
   // The session's root, which the session pins, or scope_.
   PathView root_;

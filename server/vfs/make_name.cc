@@ -85,8 +85,8 @@ Result<PinnedPath> FindExisting(Vfs& vfs, const Caller& caller,
   const bool empty_allowed = (operation.flags & kAtEmptyPath) != 0;
   const Errno error = CheckPathArgument(operation.old_path, empty_allowed);
   if (error != Errno::kOk) return Fail(error);
-  if (operation.old_path->empty() && !caller.credentials->IsPrivileged()) {
-    if (!operation.old_dir.has_value()) return Fail(Errno::kENOENT);
+  if (operation.old_path->empty() && operation.old_dir.has_value() &&
+      !caller.credentials->IsPrivileged()) {
     const sync::RcuReadSection section;
     const Result<File*> file = caller.session.files().Find(*operation.old_dir);
     if (!file.has_value()) return Fail(file.error());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 #include "server/sync/rcu.h"
 #include "server/vfs/live_objects.h"
@@ -14,18 +15,19 @@ Mount::Mount(std::shared_ptr<FileSystem> file_system, PinnedInode root,
     : file_system_(std::move(file_system)),
       root_(std::move(root)),
       parent_(parent),
+      holds_parent_(parent != nullptr),
       mountpoint_(std::move(mountpoint)),
       path_(std::move(path)),
       id_(id),
       direct_io_(!options.no_direct_io),
       read_only_(options.read_only) {
-  if (parent_ != nullptr) parent_->Get();
+  if (holds_parent_) parent_->Get();
   live_objects::Add(ObjectKind::kMount, 1);
 }
 
 Mount::~Mount() {
   live_objects::Add(ObjectKind::kMount, -1);
-  if (parent_ != nullptr) parent_->Put();
+  if (holds_parent_) parent_->Put();
 }
 
 void Mount::Get() {
@@ -106,10 +108,12 @@ Mount* MountTable::MountTop(std::shared_ptr<FileSystem> file_system,
 
 Result<Mount*> MountTable::MountOn(std::shared_ptr<FileSystem> file_system,
                                    Mount& parent, PinnedInode mountpoint,
-                                   std::string path, MountOptions options) {
-  Inode& root = file_system->root();
-  if (!root.IsDirectory() || !mountpoint->IsDirectory())
+                                   std::string path, MountOptions options,
+                                   PinnedInode root) {
+  if (!root) root = PinnedInode::Share(file_system->root());
+  if (!root->IsDirectory() || !mountpoint->IsDirectory())
     return Fail(Errno::kENOTDIR);
+  if (root->HasFlag(kInodeDead)) return Fail(Errno::kENOENT);
   // Who removes the mountpoint holds this too while it looks for mounts.
   Inode& covered = *mountpoint;
   absl::MutexLock names_lock(&covered.directory().mu);
@@ -117,9 +121,9 @@ Result<Mount*> MountTable::MountOn(std::shared_ptr<FileSystem> file_system,
   if (parent.state_.load() != Mount::State::kMounted)
     return Fail(Errno::kEBUSY);
   if (mountpoint->HasFlag(kInodeDead)) return Fail(Errno::kENOENT);
-  auto mount = std::make_unique<Mount>(
-      std::move(file_system), PinnedInode::Share(root), &parent,
-      std::move(mountpoint), std::move(path), options, next_id_++);
+  auto mount = std::make_unique<Mount>(std::move(file_system), std::move(root),
+                                       &parent, std::move(mountpoint),
+                                       std::move(path), options, next_id_++);
   auto snapshot = std::make_unique<Snapshot>(*mounts_.load());
   snapshot->push_back(mount.get());
   Publish(std::move(snapshot));
@@ -127,15 +131,27 @@ Result<Mount*> MountTable::MountOn(std::shared_ptr<FileSystem> file_system,
   return mount.release();
 }
 
-Errno MountTable::Unmount(Mount& mount, bool lazy) {
+Errno MountTable::UnmountIfListed(Mount* listed, bool lazy) {
   absl::MutexLock lock(&mu_);
+  if (std::ranges::find(*mounts_.load(), listed) == mounts_.load()->end())
+    return Errno::kEINVAL;
+  Mount& mount = *listed;
   if (mount.parent_ == nullptr) return Errno::kEBUSY;
-  if (mount.state_.load() != Mount::State::kMounted) return Errno::kEINVAL;
+  // The mounts in it, a parent before its children.
+  std::vector<Mount*> below;
+  for (Mount* const other : *mounts_.load()) {
+    const bool is_below =
+        other->parent_ == &mount ||
+        std::find(below.begin(), below.end(), other->parent_) != below.end();
+    if (is_below) below.push_back(other);
+  }
+  if (!lazy && !below.empty()) return Errno::kEBUSY;
+  for (auto it = below.rbegin(); it != below.rend(); ++it) Detach(**it, lazy);
+  return Detach(mount, lazy);
+}
+
+Errno MountTable::Detach(Mount& mount, bool lazy) {
   const Snapshot& mounts = *mounts_.load();
-  const bool has_children = std::any_of(
-      mounts.begin(), mounts.end(),
-      [&mount](const Mount* other) { return other->parent_ == &mount; });
-  if (has_children) return Errno::kEBUSY;
   mount.state_.store(Mount::State::kUnmounting, std::memory_order_seq_cst);
   sync::RcuSynchronize();
   // Nobody changes the shards now.
@@ -159,6 +175,10 @@ Errno MountTable::Unmount(Mount& mount, bool lazy) {
   mount.state_.store(Mount::State::kDetached, std::memory_order_seq_cst);
   Publish(std::move(snapshot));
   sync::RcuSynchronize();
+  // Nobody goes up from here any more: the mount above is free to be unmounted
+  // too, at once and not when this one's memory goes.
+  mount.holds_parent_ = false;
+  mount.parent_->Put();
   mount.Put();
   return Errno::kOk;
 }

@@ -45,9 +45,13 @@ class Mount {
   Mount& operator=(const Mount&) = delete;
 
   FileSystem& file_system() const { return *file_system_; }
+  // The same, to mount it once more.
+  const std::shared_ptr<FileSystem>& shared_file_system() const {
+    return file_system_;
+  }
   Inode* root() const { return root_.get(); }
-  // The mount that it is mounted on, and the covered inode there; null at the
-  // top.
+  // The mount that it is (or was) mounted on, and the covered inode there; null
+  // at the top. Only the inode is kept once the mount is detached.
   Mount* parent() const { return parent_; }
   Inode* mountpoint() const { return mountpoint_.get(); }
   // Where it was mounted, as a path from the top: for people.
@@ -59,7 +63,7 @@ class Mount {
   bool read_only() const { return read_only_.load(std::memory_order_seq_cst); }
 
   // The mount to go up to from the root: none at the top, and none any more
-  // once it is detached.
+  // once it is detached. In an RCU read section, which keeps what it returns.
   Mount* above() const {
     return state_.load(std::memory_order_acquire) == State::kDetached ? nullptr
                                                                       : parent_;
@@ -94,6 +98,8 @@ class Mount {
   const std::shared_ptr<FileSystem> file_system_;
   const PinnedInode root_;
   Mount* const parent_;
+  // Until it is detached; changed by Unmount alone.
+  bool holds_parent_;
   const PinnedInode mountpoint_;
   const std::string path_;
   const uint64_t id_;
@@ -114,14 +120,21 @@ class MountTable {
   // The first mount, which has no parent.
   Mount* MountTop(std::shared_ptr<FileSystem> file_system,
                   MountOptions options);
-  // Mounts on `mountpoint` in `parent`; EBUSY if `parent` is being unmounted,
-  // ENOTDIR unless both are directories, ENOENT if `mountpoint` is removed.
+  // Mounts `file_system`, or only what is below `root` of it (a bind mount), on
+  // `mountpoint` in `parent`; EBUSY if `parent` is being unmounted, ENOTDIR
+  // unless both are directories, ENOENT if one of them is removed. `root`
+  // empty: the file system's own.
   Result<Mount*> MountOn(std::shared_ptr<FileSystem> file_system, Mount& parent,
                          PinnedInode mountpoint, std::string path,
-                         MountOptions options);
+                         MountOptions options, PinnedInode root = {});
   // EBUSY while anything is open or mounted in it, or at the top (umount(2)).
-  // lazy (MNT_DETACH): detaches now, and the mount ends with its last user.
-  Errno Unmount(Mount& mount, bool lazy = false);
+  // lazy (MNT_DETACH): detaches now, it and all that is mounted in it, and each
+  // mount ends with its last user.
+  Errno Unmount(Mount& mount, bool lazy = false) {
+    return UnmountIfListed(&mount, lazy);
+  }
+  // The same for a mount that may be gone already: EINVAL.
+  Errno UnmountIfListed(Mount* mount, bool lazy);
   // EBUSY while a file is open for writing (remount,ro).
   Errno SetReadOnly(Mount& mount, bool read_only);
 
@@ -139,6 +152,8 @@ class MountTable {
  private:
   using Snapshot = std::vector<Mount*>;
 
+  // Takes a mount without children out of the namespace.
+  Errno Detach(Mount& mount, bool lazy) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Publish(std::unique_ptr<Snapshot> snapshot)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 

@@ -32,7 +32,7 @@ std::string_view OperationKindName(OperationKind kind) {
       return "readlink";
     case OperationKind::kSetAttributes:
       return "setattr";
-    case OperationKind::kStatFileSystem:
+    case OperationKind::kStatFilesystem:
       return "statfs";
   }
   return "unknown";

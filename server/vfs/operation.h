@@ -46,7 +46,7 @@ enum class OperationKind : uint8_t {
   kMakeLink,
   kReadLink,
   kSetAttributes,
-  kStatFileSystem,
+  kStatFilesystem,
 };
 inline constexpr size_t kOperationKindCount = 15;
 
@@ -234,7 +234,9 @@ struct ReadLinkOperation {
 struct TimeChange {
   enum class Kind : uint8_t { kOmit, kNow, kSet };
   Kind kind = Kind::kOmit;
-  Timestamp time;  // of kSet
+  // Of kSet: since the epoch; nanoseconds of a billion and more are EINVAL.
+  int64_t seconds = 0;
+  uint32_t nanoseconds = 0;
 };
 
 // chmod(2), chown(2), truncate(2) and utimensat(2), one or several of them at
@@ -271,8 +273,8 @@ struct Statfs {
 };
 
 // statfs(2) by path, fstatfs(2) by handle.
-struct StatFileSystemOperation {
-  static constexpr OperationKind kKind = OperationKind::kStatFileSystem;
+struct StatFilesystemOperation {
+  static constexpr OperationKind kKind = OperationKind::kStatFilesystem;
   using Result = Statfs;
   DirectoryArgument dir;
   PathArgument path;

@@ -5,14 +5,15 @@
 namespace vfsd::vfs {
 
 void OperationCounters::Observe(OperationKind kind, uint64_t nanoseconds) {
-  Shard& shard = shards_[CounterShard()];
+  const size_t owner = CounterShard();
+  Shard& shard = shards_[owner];
   const auto bucket =
       static_cast<size_t>(std::lower_bound(kBucketBounds.begin(),
                                            kBucketBounds.end(), nanoseconds) -
                           kBucketBounds.begin());
   const auto index = static_cast<size_t>(kind);
-  shard.buckets[index][bucket].fetch_add(1, std::memory_order_relaxed);
-  shard.sums[index].fetch_add(nanoseconds, std::memory_order_relaxed);
+  AddToShard(owner, shard.buckets[index][bucket], uint64_t{1});
+  AddToShard(owner, shard.sums[index], nanoseconds);
 }
 
 uint64_t OperationCounters::Ended(OperationKind kind, Errno result) const {

@@ -33,11 +33,11 @@ class OperationCounters {
   };
 
   void Count(OperationKind kind, Errno result) {
-    Shard& shard = shards_[CounterShard()];
-    auto& counter =
-        shard.results[static_cast<size_t>(kind)][ResultIndex(result)];
-    // relaxed: counts order nothing.
-    counter.fetch_add(1, std::memory_order_relaxed);
+    const size_t shard = CounterShard();
+    AddToShard(
+        shard,
+        shards_[shard].results[static_cast<size_t>(kind)][ResultIndex(result)],
+        uint64_t{1});
   }
 
   // True: the operation that begins now is one to time.

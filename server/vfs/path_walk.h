@@ -94,7 +94,8 @@ class PathWalk {
       }
       flags_ |= kWalkFollow | kWalkDirectory;
     }
-    return Step(last_, last_type_, (flags_ & kWalkFollow) != 0, link);
+    return Step(last_, last_type_, (flags_ & kWalkFollow) != 0,
+                /*trailing=*/true, link);
   }
 
   // complete_walk(): what the end must be.
@@ -144,7 +145,6 @@ class PathWalk {
                   ? std::string_view()
                   : SkipSlashes(rest_.substr(slash));
       const LastType type = TypeOf(name);
-      bool follow = true;
       if (rest_.empty()) {
         if (depth_ == 0) {
           last_ = name;
@@ -157,7 +157,7 @@ class PathWalk {
       }
       bool link = false;
       const std::string_view behind = rest_;
-      const StepOutcome outcome = Step(name, type, follow, link);
+      const StepOutcome outcome = Step(name, type, /*follow=*/true, /*trailing=*/false, link);
       if (!outcome.ok()) return outcome;
       if (link) {
         // rest_ is the link's target now.
@@ -175,17 +175,24 @@ class PathWalk {
   }
 
   // walk_component(). If `link` is set, rest_ is the target to go on with.
+  // trailing: it is the path's last component.
   StepOutcome Step(std::string_view name, LastType type, bool follow,
-                   bool& link) {
+                   bool trailing, bool& link) {
     if (type == LastType::kDot) return steps_.CheckHere();
     StepOutcome outcome =
-        type == LastType::kDotDot ? steps_.Up() : steps_.Child(name);
+        type == LastType::kDotDot ? StepUp() : steps_.Child(name);
     if (!outcome.ok()) return outcome;
     if (steps_.next().inode->HasFlag(kInodeMountPoint)) {
+      const Mount* const above = steps_.next().mount;
       outcome = steps_.CrossMounts();
       if (!outcome.ok()) return outcome;
+      if (request_.forbids(linux_abi::kResolveNoXdev) &&
+          steps_.next().mount != above) {
+        return Errno::kEXDEV;
+      }
     }
-    if (follow && steps_.next().inode->IsSymlink()) return FollowLink(link);
+    if (follow && steps_.next().inode->IsSymlink())
+      return FollowLink(trailing, link);
     steps_.TakeNext();
     return outcome;
   }
@@ -211,13 +218,16 @@ class PathWalk {
   }
 
   // pick_link().
-  StepOutcome FollowLink(bool& link) {
+  StepOutcome FollowLink(bool trailing, bool& link) {
     if (++links_ > linux_abi::kMaxSymlinks) return Errno::kELOOP;
     Inode& inode = *steps_.next().inode;
-    const Errno error =
-        CheckFollowLink(request_.vfs.options(), request_.credentials,
-                        *steps_.here().inode, inode);
-    if (error != Errno::kOk) return error;
+    if (trailing) {
+      const Errno error =
+          CheckFollowLink(request_.vfs.options(), request_.credentials,
+                          *steps_.here().inode, inode);
+      if (error != Errno::kOk) return error;
+    }
+    if (request_.forbids(linux_abi::kResolveNoSymlinks)) return Errno::kELOOP;
     if (!steps_.next().mount->read_only()) inode.TouchAccessTime();
     const std::string_view target = inode.symlink_target();
     steps_.KeepLink();

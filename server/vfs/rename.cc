@@ -187,6 +187,8 @@ struct LockedRename {
 Result<WalkParent> FindParent(Vfs& vfs, const Caller& caller,
                               const DirectoryArgument& dir,
                               const PathArgument& path) {
+  const Errno error = CheckPathArgument(path, /*empty_allowed=*/false);
+  if (error != Errno::kOk) return Fail(error);
   const WalkRequest request{vfs, caller.session, *caller.credentials, dir,
                             *path};
   return Walker(request).ResolveParent();
@@ -201,10 +203,7 @@ Result<Done> Rename(Vfs& vfs, const Caller& caller,
       operation.flags == kRenameFlags) {
     return Fail(Errno::kEINVAL);
   }
-  for (const PathArgument& path : {operation.old_path, operation.new_path}) {
-    const Errno error = CheckPathArgument(path, /*empty_allowed=*/false);
-    if (error != Errno::kOk) return Fail(error);
-  }
+  // What is wrong with the new path comes after all that is with the old one.
   const Result<WalkParent> from =
       FindParent(vfs, caller, operation.old_dir, operation.old_path);
   if (!from.has_value()) return Fail(from.error());

@@ -28,8 +28,8 @@ Statfs Fill(const Mount& mount) {
 
 }  // namespace
 
-Result<Statfs> StatFileSystem(Vfs& vfs, const Caller& caller,
-                              const StatFileSystemOperation& operation) {
+Result<Statfs> StatFilesystem(Vfs& vfs, const Caller& caller,
+                              const StatFilesystemOperation& operation) {
   if (operation.dir.has_value() && !operation.path.has_value()) {
     // fstatfs(): any handle, O_PATH too.
     const sync::RcuReadSection section;

@@ -9,7 +9,7 @@ namespace vfsd::vfs {
 struct Caller;
 class Vfs;
 
-Result<Statfs> StatFileSystem(Vfs& vfs, const Caller& caller,
-                              const StatFileSystemOperation& operation);
+Result<Statfs> StatFilesystem(Vfs& vfs, const Caller& caller,
+                              const StatFilesystemOperation& operation);
 
 }  // namespace vfsd::vfs

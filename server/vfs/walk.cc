@@ -22,23 +22,28 @@ Walker::FastOutcome Walker::WalkFast(PathView& view) {
   if (outcome.leave()) return {false, Errno::kOk};
   request_.vfs.fast_walks.Add(1);
   view = steps.here();
+  return {true, CachedError(outcome.error())};
+}
+
+Errno Walker::CachedError(Errno error) const {
   // The kernel keeps no record of names that are missing: it would have to
   // look.
-  if (outcome.error() == Errno::kENOENT &&
-      request_.forbids(linux_abi::kResolveCached)) {
-    return {true, Errno::kEAGAIN};
-  }
-  return {true, outcome.error()};
+  const bool unknown = error == Errno::kENOENT &&
+                       request_.forbids(linux_abi::kResolveCached);
+  return unknown ? Errno::kEAGAIN : error;
 }
 
 Result<PinnedPath> Walker::ResolveLocked() {
   // RESOLVE_CACHED: only what can be told at once.
-  if (request_.forbids(linux_abi::kResolveCached)) return Fail(Errno::kEAGAIN);
+  if (request_.forbids(linux_abi::kResolveCached) &&
+      !request_.vfs.options().locked_walk_only) {
+    return Fail(Errno::kEAGAIN);
+  }
   request_.vfs.locked_walks.Add(1);
   LockedSteps steps;
   PathWalk<LockedSteps> walk(request_, steps);
   const StepOutcome outcome = walk.ToEnd();
-  if (!outcome.ok()) return Fail(outcome.error());
+  if (!outcome.ok()) return Fail(CachedError(outcome.error()));
   return steps.TakeHere();
 }
 

@@ -29,6 +29,11 @@ std::string Comparison::Compare(const Step& step, const Outcome& kernel,
     return fmt::format("the kernel says {} bytes, we say {}", kernel.count,
                        other.count);
   }
+  if (kernel.statfs != other.statfs && oracle_ == Oracle::kTmpfs) {
+    return fmt::format("the kernel says {}, we say {}",
+                       fmt::join(kernel.statfs, " "),
+                       fmt::join(other.statfs, " "));
+  }
   if (kernel.statx.has_value() != other.statx.has_value())
     return "only one side answers with attributes";
   if (kernel.statx.has_value()) return CompareStatx(*kernel.statx, *other.statx);

@@ -32,12 +32,15 @@ class CoreRunner final : public Runner {
  private:
   vfs::DirectoryArgument Directory(int handle) const;
   vfs::Handle Handle(int handle) const;
-  // What a namespace operation that is no API operation yet changes: the
-  // directory of `path`'s last component, held open, and its name.
-  template <typename Change>
-  Outcome ChangeParent(const Step& step, const PathText& path, Change&& change);
-  template <typename Change>
-  Outcome ChangeInode(const Step& step, Change&& change);
+  Outcome Open(const vfs::Caller& caller, const Step& step);
+  Outcome Stat(const vfs::Caller& caller, const Step& step);
+  Outcome Read(const vfs::Caller& caller, const Step& step);
+  Outcome ReadDirectory(const vfs::Caller& caller, const Step& step);
+  Outcome SetAttributes(const vfs::Caller& caller, const Step& step);
+  Outcome StatFileSystem(const vfs::Caller& caller, const Step& step);
+  // What is no operation of the executor's: mount, umount, remount.
+  Outcome ChangeMounts(const Step& step);
+  void Become(uint32_t actor);
 
   const std::string name_;
   vfs::Vfs vfs_;
@@ -45,9 +48,15 @@ class CoreRunner final : public Runner {
   vfs::Executor executor_;
 
   // Of the program under way.
-  vfs::Mount* mount_ = nullptr;
   vfs::SessionRef session_;
-  std::vector<vfs::CredentialsRef> actors_;
+  std::vector<Actor> actors_;
+  uint32_t current_actor_ = 0;
+  // Made anew with each change of the actor, as a process's are by setresuid:
+  // some rules ask for the very credentials that opened a file.
+  vfs::CredentialsRef credentials_;
+  // In the order of mounting, the program's root first.
+  std::vector<vfs::Mount*> mounts_;
+  Oracle oracle_ = Oracle::kTmpfs;
   std::map<int, vfs::Handle> handles_;
 };
 

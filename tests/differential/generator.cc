@@ -229,6 +229,7 @@ class Generator {
   void ChangeOwner(std::string path) {
     Step& step = Add(Kind::kChangeOwner);
     step.path = std::move(path);
+    step.flags = abi::kAtSymlinkNofollow;
     step.uid = kUserIds[Below(4)];
     step.gid = Pick<uint32_t>({0, 1000, 1001, 2000});
   }
@@ -252,22 +253,171 @@ class Generator {
   void Random() {
     const uint64_t dice = Below(1000);
     const std::pair<uint64_t, void (Generator::*)()> rows[] = {
-        {270, &Generator::AddOpen},    {400, &Generator::AddStat},
-        {460, &Generator::AddAccess},  {540, &Generator::AddClose},
-        {590, &Generator::AddReaddir}, {610, &Generator::AddRead},
-        {690, &Generator::AddMkdir},   {800, &Generator::AddUnlink},
-        {920, &Generator::AddRename},  {995, &Generator::AddSetUp},
-        {1000, &Generator::AddRemount}};
+        {210, &Generator::AddOpen},      {250, &Generator::AddOpenHow},
+        {350, &Generator::AddStat},      {400, &Generator::AddAccess},
+        {460, &Generator::AddClose},     {500, &Generator::AddReaddir},
+        {515, &Generator::AddRead},      {535, &Generator::AddReadLink},
+        {595, &Generator::AddMkdir},     {620, &Generator::AddMknod},
+        {665, &Generator::AddSymlink},   {715, &Generator::AddLink},
+        {795, &Generator::AddUnlink},    {885, &Generator::AddRename},
+        {915, &Generator::AddChmod},     {935, &Generator::AddChown},
+        {950, &Generator::AddTruncate},  {970, &Generator::AddUtimens},
+        {975, &Generator::AddStatfs},    {983, &Generator::AddMount},
+        {989, &Generator::AddUnmount},   {994, &Generator::AddRemount},
+        {1000, &Generator::SetUp}};
     for (const auto& [limit, add] : rows) {
       if (dice < limit) return (this->*add)();
     }
   }
 
-  void AddSetUp() { SetUp(); }
+  // Mounts are root's, at plain paths: what they do to walks is what counts.
+  std::string MountPath() {
+    if (!mounted_.empty() && Chance(60)) return PickOf(mounted_);
+    return KnownPath();
+  }
+
+  void AddMount() {
+    Step& step = Add(Kind::kMount);
+    step.path = KnownPath();
+    mounted_.push_back(*step.path);
+  }
+
+  void AddUnmount() {
+    Step& step = Add(Kind::kUnmount);
+    step.path = MountPath();
+    if (Chance(40)) step.flags = 2;  // MNT_DETACH
+  }
 
   void AddRemount() {
-    Add(Kind::kRemount).flags = read_only_ ? 0 : 1;
-    read_only_ = !read_only_;
+    Step& step = Add(Kind::kRemount);
+    step.path = Chance(60) ? "/" : MountPath();
+    step.flags = read_only_ && Chance(80) ? 0 : 1;
+    read_only_ = step.flags != 0;
+  }
+
+  void AddOpenHow() {
+    AddOpen();
+    Step& step = program_.steps.back();
+    step.kind = Kind::kOpenHow;
+    // openat2(2) is strict: mostly what it allows.
+    if (Chance(90)) {
+      if ((step.flags & (abi::kOCreat | abi::kOTmpfileBit)) == 0) step.mode = 0;
+      step.mode &= 07777;
+    }
+    if ((step.flags & abi::kOPath) != 0 && Chance(90)) {
+      step.flags &=
+          abi::kOPath | abi::kODirectory | abi::kONofollow | abi::kOCloexec;
+    }
+    step.resolve =
+        Pick<uint64_t>({0, 1, 2, 4, 4, 8, 8, 8, 16, 16, 16, 32, 24, 64, 12, 20});
+    if (Chance(10)) step.resolve = Below(64);
+  }
+
+  void AddReadLink() {
+    Step& step = Add(Kind::kReadLink);
+    step.actor = AnActor();
+    SetPlace(step.dir, step.path);
+    if (step.dir != kCwd && Chance(30)) step.path = "";
+  }
+
+  void AddMknod() {
+    Step& step = Add(Kind::kMakeNode);
+    step.actor = AnActor();
+    SetPlace(step.dir, step.path);
+    step.mode = Permissions() |
+                Pick<uint32_t>({abi::kSIfifo, abi::kSIfifo, abi::kSIfsock,
+                                abi::kSIfchr, abi::kSIfblk, abi::kSIfreg, 0,
+                                abi::kSIfdir, abi::kSIflnk, 0150000});
+    // Numbers that no driver has.
+    if (Chance(70)) {
+      step.device_major = 0xabc;
+      step.device_minor = 0xdef;
+    }
+    if (step.dir == kCwd) Learn(step.path);
+  }
+
+  void AddSymlink() {
+    Step& step = Add(Kind::kMakeSymlink);
+    step.actor = AnActor();
+    SetPlace(step.dir, step.path);
+    step.path2 = Chance(4) ? SpecialPath() : PathText(Target());
+    if (step.dir == kCwd) Learn(step.path);
+  }
+
+  void AddLink() {
+    Step& step = Add(Kind::kMakeLink);
+    step.actor = AnActor();
+    SetPlace(step.dir, step.path);
+    SetPlace(step.dir2, step.path2);
+    if (Chance(25)) step.flags |= abi::kAtSymlinkFollow;
+    if (Chance(25)) {
+      step.flags |= abi::kAtEmptyPath;
+      if (Chance(70)) step.path = "";
+    }
+    if (Chance(2)) step.flags |= Pick<uint32_t>({1, 0x100, 0x2000});
+    if (step.dir2 == kCwd) Learn(step.path2);
+  }
+
+  // Where attributes are changed: by path, or the f-form.
+  void SetAttributePlace(Step& step) {
+    step.actor = AnActor();
+    SetPlace(step.dir, step.path);
+    if (step.dir != kCwd && Chance(50)) {
+      step.path.reset();
+      return;
+    }
+    if (!Uses(step.kind, kFlags)) return;
+    if (Chance(25)) step.flags |= abi::kAtSymlinkNofollow;
+    if (Chance(15)) {
+      step.flags |= abi::kAtEmptyPath;
+      if (Chance(70)) step.path = "";
+    }
+    if (Chance(2)) step.flags |= Pick<uint32_t>({1, 0x400, 0x2000});
+  }
+
+  void AddChmod() {
+    Step& step = Add(Kind::kChangeMode);
+    SetAttributePlace(step);
+    step.mode = Chance(95) ? Permissions() : static_cast<uint32_t>(random_());
+  }
+
+  void AddChown() {
+    Step& step = Add(Kind::kChangeOwner);
+    SetAttributePlace(step);
+    step.uid = Pick<uint32_t>({0, 1000, 1001, 1002, kUnchanged, kUnchanged});
+    step.gid = Pick<uint32_t>({0, 1000, 1001, 2000, kUnchanged, kUnchanged});
+  }
+
+  void AddTruncate() {
+    Step& step = Add(Kind::kTruncate);
+    SetAttributePlace(step);
+    // There is no truncateat(2).
+    if (step.path.has_value()) step.dir = kCwd;
+    step.size = Pick<int64_t>({0, 0, 1, 4096, 5000, -1, int64_t{1} << 40,
+                               INT64_MAX});
+  }
+
+  void AddUtimens() {
+    Step& step = Add(Kind::kSetTimes);
+    SetAttributePlace(step);
+    const auto time = [this] {
+      TimeArgument argument;
+      argument.kind = Pick({TimeArgument::Kind::kNow, TimeArgument::Kind::kOmit,
+                            TimeArgument::Kind::kSet});
+      if (argument.kind == TimeArgument::Kind::kSet) {
+        argument.seconds = Pick<int64_t>({0, 1, 1'000'000'000, -1});
+        argument.nanoseconds =
+            Pick<uint32_t>({0, 1, 999'999'999, 1'000'000'000});
+      }
+      return argument;
+    };
+    step.atime = time();
+    step.mtime = Chance(40) ? step.atime : time();
+  }
+
+  void AddStatfs() {
+    Step& step = Add(Kind::kStatFileSystem);
+    SetAttributePlace(step);
   }
 
   uint32_t OpenFlags() {
@@ -415,6 +565,7 @@ class Generator {
   size_t steps_ = 0;
   uint32_t root_percent_ = 100;
   bool read_only_ = false;
+  std::vector<std::string> mounted_;
   int next_handle_ = 1;
   std::vector<std::string> known_;
   std::vector<int> handles_;

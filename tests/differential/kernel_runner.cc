@@ -3,11 +3,12 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/stat.h>
+#include <linux/openat2.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -24,6 +25,9 @@ namespace {
 
 // A descriptor that is never open: far above any limit.
 constexpr int kNeverOpen = 0x7ffffff0;
+
+// Newer than the C library's headers.
+constexpr long kFchmodat2 = 452;
 
 void Require(bool ok, std::string_view what) {
   if (ok) return;
@@ -145,6 +149,7 @@ KernelRunner::~KernelRunner() {
 
 void KernelRunner::Begin(const Program& program) {
   actors_ = program.actors;
+  oracle_ = program.oracle;
   current_actor_ = 0;
   const bool ramfs = program.oracle == Oracle::kRamfs;
   const std::string options = fmt::format("mode={:o}", program.root_mode);
@@ -207,7 +212,6 @@ int KernelRunner::Descriptor(int handle) const {
 int KernelRunner::Directory(int handle) const { return Descriptor(handle); }
 
 Outcome KernelRunner::Run(const Step& step) {
-  // Kinds that need root on both sides, whoever the actor is.
   if (step.actor != current_actor_) {
     Become(actors_[step.actor]);
     current_actor_ = step.actor;
@@ -218,6 +222,7 @@ Outcome KernelRunner::Run(const Step& step) {
   const char* const path2 = Pointer(step.path2);
   switch (step.kind) {
     case Kind::kOpen:
+    case Kind::kOpenHow:
       return Open(step);
     case Kind::kClose:
       return Close(step);
@@ -232,7 +237,9 @@ Outcome KernelRunner::Run(const Step& step) {
     case Kind::kMakeDirectory:
       return OutcomeOf(syscall(SYS_mkdirat, dir, path, step.mode));
     case Kind::kMakeNode:
-      return OutcomeOf(syscall(SYS_mknodat, dir, path, step.mode, 0));
+      return OutcomeOf(syscall(
+          SYS_mknodat, dir, path, step.mode,
+          static_cast<unsigned>(makedev(step.device_major, step.device_minor))));
     case Kind::kMakeSymlink:
       return OutcomeOf(syscall(SYS_symlinkat, path2, dir, path));
     case Kind::kMakeLink:
@@ -243,20 +250,40 @@ Outcome KernelRunner::Run(const Step& step) {
     case Kind::kRename:
       return OutcomeOf(
           syscall(SYS_renameat2, dir, path, dir2, path2, step.flags));
+    case Kind::kReadLink: {
+      char buffer[4096];
+      const long size =
+          syscall(SYS_readlinkat, dir, path, buffer, sizeof(buffer));
+      Outcome outcome = OutcomeOf(size);
+      if (size > 0) outcome.text.assign(buffer, static_cast<size_t>(size));
+      return outcome;
+    }
     case Kind::kChangeMode:
-      return OutcomeOf(syscall(SYS_fchmodat, dir, path, step.mode));
     case Kind::kChangeOwner:
-      return OutcomeOf(syscall(SYS_fchownat, dir, path, step.uid, step.gid,
-                               AT_SYMLINK_NOFOLLOW));
+    case Kind::kTruncate:
+    case Kind::kSetTimes:
+      return SetAttributes(step);
+    case Kind::kStatFileSystem:
+      return StatFileSystem(step);
+    case Kind::kMount:
+    case Kind::kUnmount:
     case Kind::kRemount:
-      return Remount(step);
+      return Mount(step);
   }
   std::abort();
 }
 
 Outcome KernelRunner::Open(const Step& step) {
-  const long descriptor = syscall(SYS_openat, Directory(step.dir),
-                                  Pointer(step.path), step.flags, step.mode);
+  open_how how{};
+  how.flags = step.flags;
+  how.mode = step.mode;
+  how.resolve = step.resolve;
+  const long descriptor =
+      step.kind == Kind::kOpenHow
+          ? syscall(SYS_openat2, Directory(step.dir), Pointer(step.path), &how,
+                    sizeof(how))
+          : syscall(SYS_openat, Directory(step.dir), Pointer(step.path),
+                    step.flags, step.mode);
   const Outcome outcome = OutcomeOf(descriptor);
   if (descriptor < 0) return outcome;
   // The number of an earlier handle: the later one has it from now on.
@@ -340,12 +367,93 @@ Outcome KernelRunner::ReadDirectory(const Step& step) {
   return outcome;
 }
 
-Outcome KernelRunner::Remount(const Step& step) {
-  Require(syscall(SYS_setresuid, 0, 0, 0) == 0, "setresuid");
-  unsigned long flags = MS_REMOUNT | MS_BIND;
-  if ((step.flags & 1) != 0) flags |= MS_RDONLY;
-  const Outcome outcome =
-      OutcomeOf(mount(nullptr, "/", nullptr, flags, nullptr));
+Outcome KernelRunner::SetAttributes(const Step& step) {
+  const int dir = Directory(step.dir);
+  const char* const path = Pointer(step.path);
+  const bool by_handle =
+      step.dir != kCwd && path == nullptr && step.flags == 0;
+  switch (step.kind) {
+    case Kind::kChangeMode:
+      return OutcomeOf(
+          by_handle ? syscall(SYS_fchmod, dir, step.mode)
+                    : syscall(kFchmodat2, dir, path, step.mode, step.flags));
+    case Kind::kChangeOwner:
+      return OutcomeOf(by_handle ? syscall(SYS_fchown, dir, step.uid, step.gid)
+                                 : syscall(SYS_fchownat, dir, path, step.uid,
+                                           step.gid, step.flags));
+    case Kind::kTruncate:
+      return OutcomeOf(by_handle ? syscall(SYS_ftruncate, dir, step.size)
+                                 : syscall(SYS_truncate, path, step.size));
+    default: {
+      const auto time = [](const TimeArgument& argument) {
+        switch (argument.kind) {
+          case TimeArgument::Kind::kOmit:
+            return timespec{0, UTIME_OMIT};
+          case TimeArgument::Kind::kNow:
+            return timespec{0, UTIME_NOW};
+          default:
+            return timespec{argument.seconds, argument.nanoseconds};
+        }
+      };
+      const timespec times[] = {time(step.atime), time(step.mtime)};
+      return OutcomeOf(
+          syscall(SYS_utimensat, dir, path, times, static_cast<int>(step.flags)));
+    }
+  }
+}
+
+Outcome KernelRunner::StatFileSystem(const Step& step) {
+  struct statfs result;
+  Outcome outcome;
+  if (step.dir == kCwd) {
+    outcome = OutcomeOf(syscall(SYS_statfs, Pointer(step.path), &result));
+  } else if (!step.path.has_value()) {
+    outcome = OutcomeOf(syscall(SYS_fstatfs, Descriptor(step.dir), &result));
+  } else {
+    // There is no statfsat(2); a walk of O_PATH's is the same.
+    LiftDescriptorLimit();
+    const long descriptor = syscall(SYS_openat, Directory(step.dir),
+                                    step.path->c_str(), O_PATH);
+    outcome = OutcomeOf(descriptor);
+    if (descriptor >= 0) {
+      outcome = OutcomeOf(syscall(SYS_fstatfs, descriptor, &result));
+      close(static_cast<int>(descriptor));
+    }
+    LimitDescriptors();
+  }
+  if (outcome.error == 0) {
+    outcome.statfs = {static_cast<uint64_t>(result.f_type),
+                      static_cast<uint64_t>(result.f_bsize),
+                      static_cast<uint64_t>(result.f_namelen),
+                      static_cast<uint64_t>(result.f_flags)};
+  }
+  return outcome;
+}
+
+Outcome KernelRunner::Mount(const Step& step) {
+  Become(Actor{});
+  const char* const path = Pointer(step.path);
+  struct stat root;
+  struct stat target;
+  // Only a remount means the root.
+  const bool at_root = stat("/", &root) == 0 && path != nullptr &&
+                       stat(path, &target) == 0 &&
+                       root.st_dev == target.st_dev &&
+                       root.st_ino == target.st_ino;
+  Outcome outcome;
+  if (step.kind == Kind::kRemount) {
+    unsigned long flags = MS_REMOUNT | MS_BIND;
+    if ((step.flags & 1) != 0) flags |= MS_RDONLY;
+    outcome = OutcomeOf(mount(nullptr, path, nullptr, flags, nullptr));
+  } else if (at_root) {
+    outcome.error = kNotAsked;
+  } else if (step.kind == Kind::kMount) {
+    const char* const type = oracle_ == Oracle::kRamfs ? "ramfs" : "tmpfs";
+    outcome = OutcomeOf(
+        mount("differential", path, type, 0, "mode=755"));
+  } else {
+    outcome = OutcomeOf(umount2(path, static_cast<int>(step.flags)));
+  }
   Become(actors_[current_actor_]);
   return outcome;
 }

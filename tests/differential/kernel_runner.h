@@ -48,7 +48,9 @@ class KernelRunner final : public Runner {
   Outcome Stat(const Step& step);
   Outcome Read(const Step& step);
   Outcome ReadDirectory(const Step& step);
-  Outcome Remount(const Step& step);
+  Outcome SetAttributes(const Step& step);
+  Outcome StatFileSystem(const Step& step);
+  Outcome Mount(const Step& step);
   void ListBelow(int directory, const std::string& path, Listing& listing);
 
   const int outer_root_;
@@ -56,6 +58,7 @@ class KernelRunner final : public Runner {
   std::vector<Actor> actors_;
   uint32_t current_actor_ = 0;
   std::map<int, int> descriptors_;
+  Oracle oracle_ = Oracle::kTmpfs;
   uint64_t descriptor_limit_ = 0;
 };
 

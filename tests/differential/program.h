@@ -16,22 +16,29 @@ namespace vfsd::differential {
 // X(name, text, fields): every kind of operation, the word for it in texts, and
 // which of Step's fields it uses. A new kind is a row here; the compiler then
 // names the places where the runners must learn it.
-#define VFSD_STEP_KINDS(X)                                                    \
-  X(Open, "open", kResult | kDir | kPath | kFlags | kMode)                    \
-  X(Close, "close", kDir)                                                     \
-  X(Stat, "stat", kDir | kPath | kFlags | kMask)                              \
-  X(Access, "access", kDir | kPath | kMode | kFlags)                          \
-  X(Read, "read", kDir | kOffset | kSize)                                     \
-  X(ReadDirectory, "readdir", kDir | kPath | kSize)                           \
-  X(MakeDirectory, "mkdir", kDir | kPath | kMode)                             \
-  X(MakeNode, "mknod", kDir | kPath | kMode | kDevice)                        \
-  X(MakeSymlink, "symlink", kPath2 | kDir | kPath)                            \
-  X(MakeLink, "link", kDir | kPath | kDir2 | kPath2 | kFlags)                 \
-  X(Unlink, "unlink", kDir | kPath | kFlags)                                  \
-  X(Rename, "rename", kDir | kPath | kDir2 | kPath2 | kFlags)                 \
-  X(ChangeMode, "chmod", kDir | kPath | kMode)                                \
-  X(ChangeOwner, "chown", kDir | kPath | kOwner)                              \
-  X(Remount, "remount", kFlags)
+#define VFSD_STEP_KINDS(X)                                                  \
+  X(Open, "open", kResult | kDir | kPath | kFlags | kMode)                  \
+  X(OpenHow, "open2", kResult | kDir | kPath | kFlags | kMode | kResolve)   \
+  X(Close, "close", kDir)                                                   \
+  X(Stat, "stat", kDir | kPath | kFlags | kMask)                            \
+  X(Access, "access", kDir | kPath | kMode | kFlags)                        \
+  X(Read, "read", kDir | kOffset | kSize)                                   \
+  X(ReadDirectory, "readdir", kDir | kPath | kSize)                         \
+  X(ReadLink, "readlink", kDir | kPath)                                     \
+  X(MakeDirectory, "mkdir", kDir | kPath | kMode)                           \
+  X(MakeNode, "mknod", kDir | kPath | kMode | kDevice)                      \
+  X(MakeSymlink, "symlink", kPath2 | kDir | kPath)                          \
+  X(MakeLink, "link", kDir | kPath | kDir2 | kPath2 | kFlags)               \
+  X(Unlink, "unlink", kDir | kPath | kFlags)                                \
+  X(Rename, "rename", kDir | kPath | kDir2 | kPath2 | kFlags)               \
+  X(ChangeMode, "chmod", kDir | kPath | kFlags | kMode)                     \
+  X(ChangeOwner, "chown", kDir | kPath | kFlags | kOwner)                   \
+  X(Truncate, "truncate", kDir | kPath | kSize)                             \
+  X(SetTimes, "utimens", kDir | kPath | kFlags | kTimes)                    \
+  X(StatFileSystem, "statfs", kDir | kPath)                                 \
+  X(Mount, "mount", kPath)                                                  \
+  X(Unmount, "umount", kPath | kFlags)                                      \
+  X(Remount, "remount", kPath | kFlags)
 
 // Bits: the fields of a Step that a kind uses.
 enum FieldBit : uint32_t {
@@ -80,9 +87,24 @@ inline bool Uses(Kind kind, FieldBit field) {
 inline constexpr int kCwd = -1;  // AT_FDCWD
 inline constexpr int kNoHandle = 0;
 
+// chown: leaves that one as it is.
+inline constexpr uint32_t kUnchanged = 0xffffffff;
+
+// A time argument of utimensat(2).
+struct TimeArgument {
+  enum class Kind : uint8_t { kOmit, kNow, kSet };
+  Kind kind = Kind::kOmit;
+  int64_t seconds = 0;
+  uint32_t nanoseconds = 0;
+  friend bool operator==(const TimeArgument&, const TimeArgument&) = default;
+};
+
 // A path argument; absent is C's NULL.
 using PathText = std::optional<std::string>;
 
+// chmod, chown, truncate, utimens and statfs of a handle without a path are
+// their f-forms (fchmod and so on). mount, umount and remount are root's,
+// whoever the actor is; a path that leads to the root is not asked (ECANCELED).
 struct Step {
   Kind kind = Kind::kClose;
   // Index into Program::actors: under whose credentials.
@@ -100,6 +122,10 @@ struct Step {
   uint32_t uid = 0;
   uint32_t gid = 0;
   uint64_t resolve = 0;
+  uint32_t device_major = 0;
+  uint32_t device_minor = 0;
+  TimeArgument atime;
+  TimeArgument mtime;
   // What the answer must be, by errno's value (0: success), on both sides;
   // absent: whatever the kernel says.
   std::optional<int32_t> expected;

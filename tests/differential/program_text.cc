@@ -37,18 +37,23 @@ constexpr FlagName kUnlinkFlagNames[] = {{abi::kAtRemovedir, "AT_REMOVEDIR"}};
 constexpr FlagName kRenameFlagNames[] = {
     {abi::kRenameNoreplace, "RENAME_NOREPLACE"},
     {abi::kRenameExchange, "RENAME_EXCHANGE"}};
-constexpr FlagName kRemountFlagNames[] = {{1, "MS_RDONLY"}};
+constexpr FlagName kMountFlagNames[] = {{1, "MS_RDONLY"}};
+constexpr FlagName kUnmountFlagNames[] = {{2, "MNT_DETACH"}};
 
 std::span<const FlagName> NamesOf(Kind kind) {
   switch (kind) {
     case Kind::kOpen:
+    case Kind::kOpenHow:
       return kOpenFlagNames;
     case Kind::kUnlink:
       return kUnlinkFlagNames;
     case Kind::kRename:
       return kRenameFlagNames;
+    case Kind::kMount:
     case Kind::kRemount:
-      return kRemountFlagNames;
+      return kMountFlagNames;
+    case Kind::kUnmount:
+      return kUnmountFlagNames;
     default:
       return kAtFlagNames;
   }
@@ -190,6 +195,32 @@ bool ParseHandle(std::string_view text, int& handle) {
   return text.starts_with('@') && ParseNumber(text.substr(1), handle);
 }
 
+std::string TimeText(const TimeArgument& time) {
+  switch (time.kind) {
+    case TimeArgument::Kind::kOmit:
+      return "omit";
+    case TimeArgument::Kind::kNow:
+      return "now";
+    case TimeArgument::Kind::kSet:
+      return fmt::format("{}.{}", time.seconds, time.nanoseconds);
+  }
+  return "";
+}
+
+bool ParseTime(std::string_view text, TimeArgument& time) {
+  time = {};
+  if (text == "omit") return true;
+  if (text == "now") {
+    time.kind = TimeArgument::Kind::kNow;
+    return true;
+  }
+  time.kind = TimeArgument::Kind::kSet;
+  const size_t dot = text.find('.');
+  return dot != std::string_view::npos &&
+         ParseNumber(text.substr(0, dot), time.seconds) &&
+         ParseNumber(text.substr(dot + 1), time.nanoseconds);
+}
+
 std::string_view NextWord(std::string_view& text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
   const size_t end = std::min(text.find(' '), text.size());
@@ -220,6 +251,10 @@ bool ParseField(Step& step, std::string_view name, std::string_view& rest) {
   if (name == "uid") return ParseNumber(value, step.uid);
   if (name == "gid") return ParseNumber(value, step.gid);
   if (name == "resolve") return ParseNumber(value, step.resolve);
+  if (name == "major") return ParseNumber(value, step.device_major);
+  if (name == "minor") return ParseNumber(value, step.device_minor);
+  if (name == "atime") return ParseTime(value, step.atime);
+  if (name == "mtime") return ParseTime(value, step.mtime);
   return false;
 }
 
@@ -322,6 +357,13 @@ std::string ToText(const Step& step) {
   if (uses(kOffset)) text += fmt::format(" offset={}", step.offset);
   if (uses(kSize)) text += fmt::format(" size={}", step.size);
   if (uses(kOwner)) text += fmt::format(" uid={} gid={}", step.uid, step.gid);
+  if (uses(kDevice) && (step.device_major != 0 || step.device_minor != 0)) {
+    text += fmt::format(" major={} minor={}", step.device_major,
+                        step.device_minor);
+  }
+  if (uses(kTimes)) {
+    text += " atime=" + TimeText(step.atime) + " mtime=" + TimeText(step.mtime);
+  }
   if (uses(kResolve)) text += fmt::format(" resolve={:#x}", step.resolve);
   if (step.expected.has_value()) text += " -> " + ErrnoText(*step.expected);
   return text;

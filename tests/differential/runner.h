@@ -2,6 +2,7 @@
 // the service behind its wire. One at a time and in lockstep with the others.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -28,6 +29,8 @@ struct Outcome {
   std::vector<ListedEntry> entries;
   std::string text;   // of readlink
   int64_t count = 0;  // of read
+  // Of statfs: magic number, block size, longest name, flags.
+  std::array<uint64_t, 4> statfs{};
 };
 
 // Everything that can be reached: "/path" to what lstat says, and "@3" to what
@@ -48,6 +51,9 @@ class Runner {
   // left of it.
   virtual std::string End() = 0;
 };
+
+// "Not asked": the answer to mounting on the root and its like.
+inline constexpr int32_t kNotAsked = 125;  // ECANCELED
 
 // What of struct statx a step or a listing asks for when all is wanted.
 inline constexpr uint32_t kListingMask = 0xfff;

@@ -55,6 +55,7 @@ class Readme(unittest.TestCase):
         tree = "/usr/include"
         self.assertIn(f"vfsd --import {tree}:{tree}", TEXT)
         with tempfile.TemporaryDirectory() as scratch:
+            pathlib.Path(scratch).chmod(0o755)  # The anonymous caller must get in.
             (pathlib.Path(scratch) / "stdio.h").write_text("x", encoding="utf-8")
             with harness.Server("--import", f"{scratch}:{tree}") as server:
                 for command in commands:

@@ -1,10 +1,11 @@
 #!/usr/bin/python3
 """A real Prometheus scrapes a real vfsd and a real vfsload, and knows the
-operations a second of both."""
+operations a second of both and whatever the dashboard asks for."""
 
 import subprocess
 import unittest
 
+import dashboard
 import harness
 import prometheus
 
@@ -59,6 +60,9 @@ class PrometheusScrape(unittest.TestCase):
         for name in ("vfs_ops_total", "vfsload_ops_total"):
             self.wait_for(f'rate({name}{{op="open",result="ENOENT"}}[5s]) > 0')
 
+    def test_every_expression_of_the_dashboard_gives_numbers(self):
+        dashboard.assert_none_empty(self.prometheus.base)
+
     def test_scrapes_without_a_complaint(self):
         self.wait_for("count(up == 1)", lambda series: bool(series) and series[0][1] == 2)
         self.assertFalse(prometheus.query(self.prometheus.base, "up == 0"))
@@ -79,8 +83,8 @@ class PrometheusScrape(unittest.TestCase):
 
     def test_no_label_holds_a_path_a_handle_or_a_session(self):
         allowed = {
-            "op", "result", "type", "fast_path", "le", "grpc_type", "grpc_service", "grpc_method", "grpc_code",
-            "phase", "run_id", "scenario", "mode", "version", "revision", "compiler", "grpc_version",
+            "op", "result", "type", "fast_path", "walk", "le", "grpc_type", "grpc_service", "grpc_method", "grpc_code",
+            "quantile", "phase", "run_id", "scenario", "mode", "version", "revision", "compiler", "grpc_version",
         }  # fmt: skip
         for address in (self.server.metrics, self.load_metrics):
             text = harness.wait_until(f"{address}'s page", lambda: self.page(address))

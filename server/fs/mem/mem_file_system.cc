@@ -20,6 +20,7 @@ constexpr vfs::FileSystemTraits kTraits = {
     .has_birth_time = true,
     .directory_size_base = 40,
     .directory_size_per_entry = 20,
+    .inline_symlink_bytes = 127,
     .namespace_mutable = true,
 };
 

@@ -5,9 +5,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,6 +23,7 @@
 #include "server/vfs/session.h"
 #include "server/vfs/session_table.h"
 #include "server/vfs/vfs.h"
+#include "server/vfs/walk.h"
 
 namespace vfsd::vfs {
 
@@ -103,6 +106,57 @@ class Process {
     operation.flags = flags;
     return ErrorOf(executor_.Execute(caller(), operation));
   }
+  Errno MakeNode(PathArgument path, uint32_t mode, uint64_t device = 0) const {
+    MakeNodeOperation operation;
+    operation.path = path;
+    operation.mode = mode;
+    operation.device = device;
+    return ErrorOf(executor_.Execute(caller(), operation));
+  }
+  Errno MakeSymlink(PathArgument target, PathArgument path) const {
+    MakeSymlinkOperation operation;
+    operation.target = target;
+    operation.path = path;
+    return ErrorOf(executor_.Execute(caller(), operation));
+  }
+  Errno MakeLink(PathArgument existing, PathArgument path) const {
+    MakeLinkOperation operation;
+    operation.old_path = existing;
+    operation.new_path = path;
+    return ErrorOf(executor_.Execute(caller(), operation));
+  }
+  Errno SetAttributes(const SetAttributesOperation& operation) const {
+    return ErrorOf(executor_.Execute(caller(), operation));
+  }
+  Errno ChangeMode(PathArgument path, uint32_t mode) const {
+    SetAttributesOperation operation;
+    operation.path = path;
+    operation.mode = mode;
+    return SetAttributes(operation);
+  }
+  Errno ChangeOwner(PathArgument path, uint32_t uid, uint32_t gid) const {
+    SetAttributesOperation operation;
+    operation.path = path;
+    operation.changes_owner = true;
+    operation.uid = uid;
+    operation.gid = gid;
+    operation.flags = linux_abi::kAtSymlinkNofollow;
+    return SetAttributes(operation);
+  }
+  Errno Truncate(PathArgument path, int64_t size) const {
+    SetAttributesOperation operation;
+    operation.path = path;
+    operation.size = size;
+    return SetAttributes(operation);
+  }
+  Result<size_t> Read(Handle handle, std::span<char> buffer,
+                      int64_t offset = 0) const {
+    ReadOperation operation;
+    operation.handle = handle;
+    operation.offset = offset;
+    operation.buffer = buffer;
+    return executor_.Execute(caller(), operation);
+  }
   // Creates an empty file.
   Errno Create(PathArgument path, uint32_t mode = 0644) const {
     return TryOpen(path,
@@ -118,6 +172,13 @@ class Process {
     return executor_.Execute(caller(), operation);
   }
 
+  Result<DirectoryPage> ListHandle(Handle handle) const {
+    ReadDirectoryOperation operation;
+    operation.dir = handle;
+    operation.page_size = 1000;
+    return executor_.Execute(caller(), operation);
+  }
+
   template <typename T>
   static Errno ErrorOf(const Result<T>& result) {
     return result.has_value() ? Errno::kOk : result.error();
@@ -128,6 +189,25 @@ class Process {
   SessionRef session_;
 };
 
+// Hooks that count, and fail on demand.
+class FaultHooks final : public SecurityHooks {
+ public:
+  Errno FileAlloc(const Credentials&) override {
+    const Errno error = alloc_error.load();
+    if (error == Errno::kOk) ++allocated;
+    return error;
+  }
+  void FileFree() override { ++freed; }
+  Errno FilePostOpen(const File&) override { return post_open_error.load(); }
+  Errno InodeGetattr(const Inode&) override { return getattr_error.load(); }
+
+  std::atomic<Errno> alloc_error{Errno::kOk};
+  std::atomic<Errno> post_open_error{Errno::kOk};
+  std::atomic<Errno> getattr_error{Errno::kOk};
+  std::atomic<int64_t> allocated{0};
+  std::atomic<int64_t> freed{0};
+};
+
 class CoreTest : public testing::Test {
  protected:
   explicit CoreTest(const VfsOptions& options = {})
@@ -136,9 +216,8 @@ class CoreTest : public testing::Test {
   }
 
   ~CoreTest() override {
-    EXPECT_EQ(vfs_ == nullptr ? 0 : vfs_->files.extra_references_total(),
-              expected_extra_references_);
     Stop();
+    EXPECT_EQ(extra_references_, expected_extra_references_);
     const live_objects::Snapshot now = live_objects::TakeSnapshot();
     for (size_t i = 0; i < now.size(); ++i) {
       EXPECT_EQ(now[i], baseline_[i])
@@ -158,6 +237,8 @@ class CoreTest : public testing::Test {
   void Stop() {
     executor_.reset();
     sessions_.reset();
+    if (vfs_ != nullptr)
+      extra_references_ += vfs_->files.extra_references_total();
     vfs_.reset();
     sync::RcuBarrier();
   }
@@ -172,6 +253,27 @@ class CoreTest : public testing::Test {
     return Process(*executor_, *sessions_->Open(std::move(options)));
   }
 
+  // What a path names, pinned; a symbolic link at the end is not followed.
+  PinnedPath Pin(const Process& process, std::string_view path) {
+    const WalkRequest request{*vfs_, process.session(),
+                              *process.session().credentials(), std::nullopt,
+                              path};
+    Result<PinnedPath> pinned = Walker(request).Resolve();
+    EXPECT_TRUE(pinned.has_value()) << path;
+    return pinned.has_value() ? std::move(*pinned) : PinnedPath();
+  }
+
+  // Mounts a new mem file system on a directory.
+  Mount* MountMem(const Process& process, const std::string& path,
+                  MountOptions options = {}) {
+    const PinnedPath at = Pin(process, path);
+    const Result<Mount*> mount =
+        vfs_->mounts.MountOn(std::make_shared<mem::MemFileSystem>(), at.mount(),
+                             PinnedInode::Share(at.inode()), path, options);
+    EXPECT_TRUE(mount.has_value()) << path;
+    return mount.value_or(nullptr);
+  }
+
   Vfs& vfs() { return *vfs_; }
   SessionTable& sessions() { return *sessions_; }
   Executor& executor() { return *executor_; }
@@ -179,10 +281,45 @@ class CoreTest : public testing::Test {
   int64_t expected_extra_references_ = 0;
 
  private:
+  int64_t extra_references_ = 0;
   const live_objects::Snapshot baseline_;
   std::unique_ptr<Vfs> vfs_;
   std::unique_ptr<SessionTable> sessions_;
   std::unique_ptr<Executor> executor_;
+};
+
+// How a core is run: with which fast paths, and with which walk.
+struct CoreVariant {
+  bool fast_paths;
+  bool locked_walk_only;
+};
+inline constexpr CoreVariant kCoreVariants[] = {
+    {true, false}, {true, true}, {false, false}, {false, true}};
+
+inline std::string CoreVariantName(
+    const testing::TestParamInfo<CoreVariant>& info) {
+  return std::string(info.param.fast_paths ? "AllFastPaths" : "NoFastPaths") +
+         (info.param.locked_walk_only ? "LockedWalk" : "FastWalk");
+}
+
+// A core in each of the variants; what is true must be true in all.
+class VariantTest : public CoreTest,
+                    public testing::WithParamInterface<CoreVariant> {
+ protected:
+  VariantTest() { RestartVariant(); }
+  ~VariantTest() override { Stop(); }  // before the hooks go
+
+  static bool fast() { return GetParam().fast_paths; }
+
+  // The test's variant of these options.
+  void RestartVariant(VfsOptions options = {}, MountOptions top = {}) {
+    options.fast_paths = fast() ? FastPathSet::All() : FastPathSet::None();
+    options.locked_walk_only = GetParam().locked_walk_only;
+    options.hooks = &hooks_;
+    Restart(options, top);
+  }
+
+  FaultHooks hooks_;
 };
 
 }  // namespace vfsd::vfs

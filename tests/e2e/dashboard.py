@@ -1,12 +1,7 @@
 """The shipped Grafana dashboard, as tests see it: its panels and expressions."""
 
 import json
-import sys
 from typing import Iterator, NamedTuple
-
-import pathlib
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 
 import harness
 import prometheus

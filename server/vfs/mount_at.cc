@@ -1,0 +1,79 @@
+#include "server/vfs/mount_at.h"
+
+#include <string>
+#include <utility>
+
+#include "server/vfs/root_session.h"
+#include "server/vfs/vfs.h"
+#include "server/vfs/walk.h"
+
+namespace vfsd::vfs {
+namespace {
+
+Result<PinnedPath> Find(Vfs& vfs, std::string_view path, uint32_t flags) {
+  const Errno error = CheckPathArgument(path, /*empty_allowed=*/false);
+  if (error != Errno::kOk) return Fail(error);
+  RootSession root(vfs);
+  const WalkRequest request{vfs, root.session(), *root.session().credentials(),
+                            {},  path,           kWalkFollow | flags,
+                            0};
+  return Walker(request).Resolve();
+}
+
+// The mount whose root is at `path`.
+Result<PinnedPath> FindMount(Vfs& vfs, std::string_view path) {
+  Result<PinnedPath> found = Find(vfs, path, 0);
+  if (found.has_value() && &found->inode() != found->mount().root()) {
+    return Fail(Errno::kEINVAL);
+  }
+  return found;
+}
+
+Errno Mounted(const Result<Mount*>& mount) {
+  return mount.has_value() ? Errno::kOk : mount.error();
+}
+
+}  // namespace
+
+Errno MountAt(Vfs& vfs, std::string_view path,
+              std::shared_ptr<FileSystem> file_system, MountOptions options) {
+  const Result<PinnedPath> at = Find(vfs, path, kWalkDirectory);
+  if (!at.has_value()) return at.error();
+  return Mounted(vfs.mounts.MountOn(std::move(file_system), at->mount(),
+                                    PinnedInode::Share(at->inode()),
+                                    std::string(path), options));
+}
+
+Errno BindAt(Vfs& vfs, std::string_view source, std::string_view path,
+             MountOptions options) {
+  const Result<PinnedPath> from = Find(vfs, source, kWalkDirectory);
+  if (!from.has_value()) return from.error();
+  const Result<PinnedPath> at = Find(vfs, path, kWalkDirectory);
+  if (!at.has_value()) return at.error();
+  // A bind mount is of the same file system: what that cannot do stays so.
+  options.no_direct_io |= !from->mount().direct_io();
+  return Mounted(
+      vfs.mounts.MountOn(from->mount().shared_file_system(), at->mount(),
+                         PinnedInode::Share(at->inode()), std::string(path),
+                         options, PinnedInode::Share(from->inode())));
+}
+
+Errno RemountAt(Vfs& vfs, std::string_view path, bool read_only) {
+  const Result<PinnedPath> at = FindMount(vfs, path);
+  if (!at.has_value()) return at.error();
+  return vfs.mounts.SetReadOnly(at->mount(), read_only);
+}
+
+Errno UnmountAt(Vfs& vfs, std::string_view path, bool lazy) {
+  Mount* mount;
+  {
+    const Result<PinnedPath> at = FindMount(vfs, path);
+    if (!at.has_value()) return at.error();
+    mount = &at->mount();
+    // Our own reference would make it busy. Without it only the table keeps the
+    // mount: Unmount looks it up there before it touches it.
+  }
+  return vfs.mounts.UnmountIfListed(mount, lazy);
+}
+
+}  // namespace vfsd::vfs
