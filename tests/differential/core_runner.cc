@@ -292,7 +292,8 @@ Outcome CoreRunner::SetAttributes(const vfs::Caller& caller, const Step& step) {
         break;
       case TimeArgument::Kind::kSet:
         change.kind = vfs::TimeChange::Kind::kSet;
-        change.time = Timestamp(argument.seconds, argument.nanoseconds);
+        change.seconds = argument.seconds;
+        change.nanoseconds = argument.nanoseconds;
         break;
     }
     return change;
@@ -319,7 +320,7 @@ Outcome CoreRunner::SetAttributes(const vfs::Caller& caller, const Step& step) {
 
 Outcome CoreRunner::StatFileSystem(const vfs::Caller& caller,
                                    const Step& step) {
-  vfs::StatFileSystemOperation operation;
+  vfs::StatFilesystemOperation operation;
   operation.dir = Directory(step.dir);
   operation.path = View(step.path);
   const Result<vfs::Statfs> statfs = executor_.Execute(caller, operation);
