@@ -135,6 +135,8 @@ class Podman:
 
     def down(self) -> None:
         self.compose("down", "--volumes", "--timeout", "20", check=False)
+        # podman-compose 1.0 leaves the network.
+        self.run("podman", "network", "rm", "--force", f"{PROJECT}_default", check=False)
 
 
 def make_base(podman: Podman) -> None:
