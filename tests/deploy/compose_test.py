@@ -236,8 +236,8 @@ def main() -> None:
             raise
         finally:
             podman.down()
-            # Layers that nothing refers to any more would pile up.
-            podman.run("podman", "image", "prune", "-f", check=False)
+            # The build's layers serve the next run; older ones would pile up.
+            podman.run("podman", "image", "prune", "--force", "--filter", "until=24h", check=False)
     say("done")
 
 
