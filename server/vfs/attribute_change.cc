@@ -26,8 +26,9 @@ bool SetsTimes(const Change& change) {
          change.mtime.kind != TimeChange::Kind::kOmit;
 }
 
-// setattr_should_drop_sgid(): a change of owner or content takes the set-group-id
-// bit away where it means execution, and from who could not set it.
+// setattr_should_drop_sgid(): a change of owner or content takes the
+// set-group-id bit away where it means execution, and from who could not set
+// it.
 bool LosesSgid(const Credentials& credentials, const Inode& inode) {
   const uint32_t mode = inode.mode();
   if ((mode & kSIsgid) == 0) return false;

@@ -37,8 +37,8 @@ PinnedInode NewInode(FileSystem& file_system, const Inode& directory,
   init.atime = init.mtime = init.ctime = init.btime = request.now;
   init.device = request.device;
   init.target = request.target;
-  init.allocated = request.target.size() >
-                   file_system.traits().inline_symlink_bytes;
+  init.allocated =
+      request.target.size() > file_system.traits().inline_symlink_bytes;
   return PinnedInode::Adopt(std::make_unique<Inode>(std::move(init)).release());
 }
 

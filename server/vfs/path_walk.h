@@ -176,7 +176,8 @@ class PathWalk {
       }
       bool link = false;
       const std::string_view behind = rest_;
-      const StepOutcome outcome = Step(name, type, /*follow=*/true, /*trailing=*/false, link);
+      const StepOutcome outcome =
+          Step(name, type, /*follow=*/true, /*trailing=*/false, link);
       if (!outcome.ok()) return outcome;
       if (link) {
         // rest_ is the link's target now.
@@ -283,7 +284,7 @@ class PathWalk {
   std::string_view rest_;
   uint32_t flags_;
   uint64_t directory_moves_ = 0;  // when a confined walk began
-  bool root_known_ = false;  // the kernel's nd->root is set
+  bool root_known_ = false;       // the kernel's nd->root is set
   uint32_t links_ = 0;
   uint32_t depth_ = 0;
   // What is left to walk behind the links that we are in.

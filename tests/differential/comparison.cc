@@ -19,8 +19,8 @@ std::string Comparison::Compare(const Step& step, const Outcome& kernel,
                        ErrnoText(kernel.error), ErrnoText(*step.expected));
   }
   if (kernel.error != other.error) {
-    return fmt::format("the kernel says {}, we say {}",
-                       ErrnoText(kernel.error), ErrnoText(other.error));
+    return fmt::format("the kernel says {}, we say {}", ErrnoText(kernel.error),
+                       ErrnoText(other.error));
   }
   if (kernel.text != other.text) {
     return fmt::format("the kernel says '{}', we say '{}'", kernel.text,
@@ -37,7 +37,8 @@ std::string Comparison::Compare(const Step& step, const Outcome& kernel,
   }
   if (kernel.statx.has_value() != other.statx.has_value())
     return "only one side answers with attributes";
-  if (kernel.statx.has_value()) return CompareStatx(*kernel.statx, *other.statx);
+  if (kernel.statx.has_value())
+    return CompareStatx(*kernel.statx, *other.statx);
   return CompareEntries(kernel, other);
 }
 
@@ -75,7 +76,8 @@ std::string Comparison::CompareStatx(const vfs::Statx& kernel,
   std::string text;
   const auto number = [&text](std::string_view name, auto k, auto o) {
     if (k == o) return;
-    text += fmt::format("{}: kernel {:#x} ({}), we {:#x} ({}); ", name, k, k, o, o);
+    text +=
+        fmt::format("{}: kernel {:#x} ({}), we {:#x} ({}); ", name, k, k, o, o);
   };
   // ramfs is there for its O_DIRECT; what it tells of sizes of directories and
   // of attributes is its own.
@@ -91,7 +93,8 @@ std::string Comparison::CompareStatx(const vfs::Statx& kernel,
   number("uid", kernel.uid, other.uid);
   number("gid", kernel.gid, other.gid);
   if (kernel.mode != other.mode)
-    text += fmt::format("mode: kernel {:#o}, we {:#o}; ", kernel.mode, other.mode);
+    text +=
+        fmt::format("mode: kernel {:#o}, we {:#o}; ", kernel.mode, other.mode);
   if (tmpfs || !abi::IsDirectory(kernel.mode))
     number("size", kernel.size, other.size);
   number("rdev_major", kernel.rdev_major, other.rdev_major);
@@ -118,7 +121,8 @@ std::string Comparison::CompareStatx(const vfs::Statx& kernel,
       const std::string kernel_stamp = ticks_->StampOf(k);
       const std::string our_stamp = ticks_->StampOf(o);
       if (kernel_stamp == our_stamp) return;
-      text += fmt::format("{}: kernel {}, we {}; ", name, kernel_stamp, our_stamp);
+      text +=
+          fmt::format("{}: kernel {}, we {}; ", name, kernel_stamp, our_stamp);
     };
     time("atime", kernel.atime, other.atime, abi::kStatxAtime);
     time("mtime", kernel.mtime, other.mtime, abi::kStatxMtime);
@@ -137,8 +141,7 @@ std::string Comparison::Compare(const Listing& kernel, const Listing& other) {
       continue;
     }
     const std::string difference = CompareStatx(statx, found->second);
-    if (!difference.empty())
-      text += fmt::format("{}: {}\n", path, difference);
+    if (!difference.empty()) text += fmt::format("{}: {}\n", path, difference);
   }
   for (const auto& [path, statx] : other) {
     if (!kernel.contains(path)) text += fmt::format("only we have {}\n", path);

@@ -339,7 +339,7 @@ Outcome CoreRunner::ChangeMounts(const Step& step) {
   const vfs::Credentials root(0, 0);
   Errno path_error = vfs::CheckPathArgument(View(step.path), false);
   if (path_error != Errno::kOk) return OutcomeOf(path_error);
-  const vfs::WalkRequest request{vfs_,      *session_,          root,
+  const vfs::WalkRequest request{vfs_,         *session_,  root,
                                  std::nullopt, *step.path, vfs::kWalkFollow};
   Result<vfs::PinnedPath> path = vfs::Walker(request).Resolve();
   if (!path.has_value()) return OutcomeOf(path.error());
@@ -349,8 +349,7 @@ Outcome CoreRunner::ChangeMounts(const Step& step) {
   switch (step.kind) {
     case Kind::kRemount:
       if (!is_mount_root) return OutcomeOf(Errno::kEINVAL);
-      return OutcomeOf(
-          vfs_.mounts.SetReadOnly(mount, (step.flags & 1) != 0));
+      return OutcomeOf(vfs_.mounts.SetReadOnly(mount, (step.flags & 1) != 0));
     case Kind::kMount: {
       if (at_root) return OutcomeOf(Errno::kECANCELED);
       const Result<vfs::Mount*> made = vfs_.mounts.MountOn(

@@ -1,9 +1,9 @@
 // Runs programs on this machine's kernel and on vfsd, and compares every
 // answer. `differential_test --help` tells the rest.
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -142,10 +142,12 @@ class DifferentialTest {
       if (ticks ? i >= options_.tick_programs
                 : operations_ >= options_.operations)
         break;
-      const uint64_t seed = options_.seed + 2 * static_cast<uint64_t>(i) + ticks;
+      const uint64_t seed =
+          options_.seed + 2 * static_cast<uint64_t>(i) + ticks;
       const Program program = GenerateProgram(seed, generator);
       operations_ += static_cast<int64_t>(program.steps.size());
-      const std::optional<Failure> failure = execution_->Run(program, &coverage_);
+      const std::optional<Failure> failure =
+          execution_->Run(program, &coverage_);
       if (failure.has_value()) Keep(program, *failure);
       constexpr size_t kCheckInterval = 100;
       if (++since_check >= kCheckInterval) {
@@ -269,7 +271,8 @@ int Main(int argc, char** argv) {
   app.add_option("--tick-programs", options.tick_programs,
                  "Random programs whose times are compared (4 ms a step)")
       ->capture_default_str();
-  app.add_option("--seed", options.seed, "The first program's; default: random");
+  app.add_option("--seed", options.seed,
+                 "The first program's; default: random");
   app.add_option("--max-failures", options.max_failures,
                  "Failures after which to stop")
       ->capture_default_str();

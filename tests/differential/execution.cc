@@ -54,7 +54,8 @@ std::optional<Failure> Execution::Run(const Program& program,
   for (const auto& runner : runners_) {
     const std::string left = runner->End();
     if (!left.empty() && !failure.has_value()) {
-      failure = Failure{std::string(runner->name()), program.steps.size(), left};
+      failure =
+          Failure{std::string(runner->name()), program.steps.size(), left};
     }
   }
   return failure;
@@ -67,7 +68,8 @@ std::optional<Failure> Execution::RunSteps(const Program& program,
       runners_.size(),
       Comparison(program.oracle, program.ticks ? &ticks_ : nullptr));
   std::vector<Listing> listings(runners_.size());
-  for (size_t r = 1; r < runners_.size(); ++r) listings[r] = runners_[r]->List();
+  for (size_t r = 1; r < runners_.size(); ++r)
+    listings[r] = runners_[r]->List();
   for (size_t i = 0; i < program.steps.size(); ++i) {
     const Step& step = program.steps[i];
     if (program.ticks) ticks_.Next();

@@ -1,13 +1,13 @@
 #include "tests/differential/generator.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <initializer_list>
 #include <random>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "server/vfs/linux_abi.h"
 
@@ -61,8 +61,7 @@ class Generator {
 
   // Names and paths.
   std::string Name() {
-    if (Chance(2))
-      return std::string(Pick<size_t>({255, 255, 256, 300}), 'n');
+    if (Chance(2)) return std::string(Pick<size_t>({255, 255, 256, 300}), 'n');
     return Pick<std::string>({"a", "b", "c", "d", "a", "b", "e"});
   }
 
@@ -212,7 +211,8 @@ class Generator {
 
   std::string Target() {
     if (Chance(8)) {
-      return Pick<std::string>({".", "..", "/", "./", "../", "a/", "/b/", "//"});
+      return Pick<std::string>(
+          {".", "..", "/", "./", "../", "a/", "/b/", "//"});
     }
     std::string path = Chance(70) ? KnownPath() : RandomPath();
     if (Chance(10)) path += "/";
@@ -253,17 +253,17 @@ class Generator {
   void Random() {
     const uint64_t dice = Below(1000);
     const std::pair<uint64_t, void (Generator::*)()> rows[] = {
-        {210, &Generator::AddOpen},      {250, &Generator::AddOpenHow},
-        {350, &Generator::AddStat},      {400, &Generator::AddAccess},
-        {460, &Generator::AddClose},     {500, &Generator::AddReaddir},
-        {515, &Generator::AddRead},      {535, &Generator::AddReadLink},
-        {595, &Generator::AddMkdir},     {620, &Generator::AddMknod},
-        {665, &Generator::AddSymlink},   {715, &Generator::AddLink},
-        {795, &Generator::AddUnlink},    {885, &Generator::AddRename},
-        {915, &Generator::AddChmod},     {935, &Generator::AddChown},
-        {950, &Generator::AddTruncate},  {970, &Generator::AddUtimens},
-        {975, &Generator::AddStatfs},    {983, &Generator::AddMount},
-        {989, &Generator::AddUnmount},   {994, &Generator::AddRemount},
+        {210, &Generator::AddOpen},     {250, &Generator::AddOpenHow},
+        {350, &Generator::AddStat},     {400, &Generator::AddAccess},
+        {460, &Generator::AddClose},    {500, &Generator::AddReaddir},
+        {515, &Generator::AddRead},     {535, &Generator::AddReadLink},
+        {595, &Generator::AddMkdir},    {620, &Generator::AddMknod},
+        {665, &Generator::AddSymlink},  {715, &Generator::AddLink},
+        {795, &Generator::AddUnlink},   {885, &Generator::AddRename},
+        {915, &Generator::AddChmod},    {935, &Generator::AddChown},
+        {950, &Generator::AddTruncate}, {970, &Generator::AddUtimens},
+        {975, &Generator::AddStatfs},   {983, &Generator::AddMount},
+        {989, &Generator::AddUnmount},  {994, &Generator::AddRemount},
         {1000, &Generator::SetUp}};
     for (const auto& [limit, add] : rows) {
       if (dice < limit) return (this->*add)();
@@ -308,8 +308,8 @@ class Generator {
       step.flags &=
           abi::kOPath | abi::kODirectory | abi::kONofollow | abi::kOCloexec;
     }
-    step.resolve =
-        Pick<uint64_t>({0, 1, 2, 4, 4, 8, 8, 8, 16, 16, 16, 32, 24, 64, 12, 20});
+    step.resolve = Pick<uint64_t>(
+        {0, 1, 2, 4, 4, 8, 8, 8, 16, 16, 16, 32, 24, 64, 12, 20});
     if (Chance(10)) step.resolve = Below(64);
     // Whether a link's access time is stale, which RESOLVE_CACHED will not
     // touch, is certain only where the clock ticks between steps.
@@ -396,8 +396,8 @@ class Generator {
     SetAttributePlace(step);
     // There is no truncateat(2).
     if (step.path.has_value()) step.dir = kCwd;
-    step.size = Pick<int64_t>({0, 0, 1, 4096, 5000, -1, int64_t{1} << 40,
-                               INT64_MAX});
+    step.size =
+        Pick<int64_t>({0, 0, 1, 4096, 5000, -1, int64_t{1} << 40, INT64_MAX});
   }
 
   void AddUtimens() {
@@ -428,8 +428,8 @@ class Generator {
       // Anything, also what nobody means.
       return static_cast<uint32_t>(Below(uint64_t{1} << 32)) & ~abi::kODirect;
     }
-    uint32_t flags = Pick<uint32_t>({abi::kORdOnly, abi::kORdOnly, abi::kOWrOnly,
-                                     abi::kORdWr, abi::kORdWr});
+    uint32_t flags = Pick<uint32_t>({abi::kORdOnly, abi::kORdOnly,
+                                     abi::kOWrOnly, abi::kORdWr, abi::kORdWr});
     if (Chance(3)) flags = abi::kOAccMode;
     if (Chance(35)) flags |= abi::kOCreat;
     if ((flags & abi::kOCreat) != 0 ? Chance(30) : Chance(3))
@@ -445,8 +445,8 @@ class Generator {
       flags |= abi::kODirect;
     if (Chance(5)) {
       flags |= Pick<uint32_t>({abi::kOAppend, abi::kONoctty, abi::kODsync,
-                               abi::kOSyncBit, abi::kOLargefile,
-                               abi::kOCloexec, abi::kFasync, 0x40000000U});
+                               abi::kOSyncBit, abi::kOLargefile, abi::kOCloexec,
+                               abi::kFasync, 0x40000000U});
     }
     return flags;
   }
@@ -477,11 +477,10 @@ class Generator {
     }
     if (Chance(30)) step.flags |= abi::kAtSymlinkNofollow;
     if (Chance(5)) {
-      step.flags |=
-          Pick<uint32_t>({abi::kAtNoAutomount, abi::kAtStatxForceSync,
-                          abi::kAtStatxDontSync, abi::kAtStatxSyncType,
-                          abi::kAtSymlinkFollow, abi::kAtRemovedir, 1, 0x8000,
-                          0x80000000U});
+      step.flags |= Pick<uint32_t>(
+          {abi::kAtNoAutomount, abi::kAtStatxForceSync, abi::kAtStatxDontSync,
+           abi::kAtStatxSyncType, abi::kAtSymlinkFollow, abi::kAtRemovedir, 1,
+           0x8000, 0x80000000U});
     }
     step.mask = Pick<uint32_t>({0x7ff, 0xfff, 0x7ff, 0, 0x1fff, 0x7fff, 0x4000,
                                 0x5000, 0x7fffffff, 0x40, 0x80, 0x2000});
@@ -549,7 +548,8 @@ class Generator {
     step.actor = AnActor();
     SetPlace(step.dir, step.path);
     if (Chance(45)) step.flags = abi::kAtRemovedir;
-    if (Chance(2)) step.flags |= Pick<uint32_t>({1, 0x100, 0x1000, 0x80000000U});
+    if (Chance(2))
+      step.flags |= Pick<uint32_t>({1, 0x100, 0x1000, 0x80000000U});
   }
 
   void AddRename() {

@@ -120,14 +120,16 @@ std::unique_ptr<KernelRunner> KernelRunner::Make(std::string& reason) {
     return nullptr;
   }
   if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
-    reason = fmt::format("cannot make mounts private: {}", std::strerror(errno));
+    reason =
+        fmt::format("cannot make mounts private: {}", std::strerror(errno));
     return nullptr;
   }
   const char* const base = std::getenv("TMPDIR");
-  std::string mountpoint =
-      fmt::format("{}/vfsd-differential-XXXXXX", base != nullptr ? base : "/tmp");
+  std::string mountpoint = fmt::format("{}/vfsd-differential-XXXXXX",
+                                       base != nullptr ? base : "/tmp");
   if (mkdtemp(mountpoint.data()) == nullptr) {
-    reason = fmt::format("cannot make {}: {}", mountpoint, std::strerror(errno));
+    reason =
+        fmt::format("cannot make {}: {}", mountpoint, std::strerror(errno));
     return nullptr;
   }
   if (mount("differential", mountpoint.c_str(), "tmpfs", 0, nullptr) != 0) {
@@ -229,7 +231,8 @@ Outcome KernelRunner::Run(const Step& step) {
     case Kind::kStat:
       return Stat(step);
     case Kind::kAccess:
-      return OutcomeOf(syscall(SYS_faccessat2, dir, path, step.mode, step.flags));
+      return OutcomeOf(
+          syscall(SYS_faccessat2, dir, path, step.mode, step.flags));
     case Kind::kRead:
       return Read(step);
     case Kind::kReadDirectory:
@@ -237,14 +240,13 @@ Outcome KernelRunner::Run(const Step& step) {
     case Kind::kMakeDirectory:
       return OutcomeOf(syscall(SYS_mkdirat, dir, path, step.mode));
     case Kind::kMakeNode:
-      return OutcomeOf(syscall(
-          SYS_mknodat, dir, path, step.mode,
-          static_cast<unsigned>(makedev(step.device_major, step.device_minor))));
+      return OutcomeOf(syscall(SYS_mknodat, dir, path, step.mode,
+                               static_cast<unsigned>(makedev(
+                                   step.device_major, step.device_minor))));
     case Kind::kMakeSymlink:
       return OutcomeOf(syscall(SYS_symlinkat, path2, dir, path));
     case Kind::kMakeLink:
-      return OutcomeOf(
-          syscall(SYS_linkat, dir, path, dir2, path2, step.flags));
+      return OutcomeOf(syscall(SYS_linkat, dir, path, dir2, path2, step.flags));
     case Kind::kUnlink:
       return OutcomeOf(syscall(SYS_unlinkat, dir, path, step.flags));
     case Kind::kRename:
@@ -297,8 +299,8 @@ Outcome KernelRunner::Open(const Step& step) {
 }
 
 Outcome KernelRunner::Close(const Step& step) {
-  const Outcome outcome =
-      OutcomeOf(syscall(SYS_close, step.dir == kCwd ? -1 : Descriptor(step.dir)));
+  const Outcome outcome = OutcomeOf(
+      syscall(SYS_close, step.dir == kCwd ? -1 : Descriptor(step.dir)));
   descriptors_.erase(step.dir);
   return outcome;
 }
@@ -354,13 +356,12 @@ Outcome KernelRunner::ReadDirectory(const Step& step) {
     // The service needs no handle for this.
     LiftDescriptorLimit();
     const long descriptor =
-        syscall(SYS_openat, Directory(step.dir), root ? "/" : step.path->c_str(),
-                O_RDONLY | O_DIRECTORY);
+        syscall(SYS_openat, Directory(step.dir),
+                root ? "/" : step.path->c_str(), O_RDONLY | O_DIRECTORY);
     LimitDescriptors();
     outcome.error = ErrorOf(descriptor);
     if (outcome.error != 0) return outcome;
-    outcome.error =
-        ReadEntries(static_cast<int>(descriptor), outcome.entries);
+    outcome.error = ReadEntries(static_cast<int>(descriptor), outcome.entries);
     close(static_cast<int>(descriptor));
   }
   if (outcome.error != 0) outcome.entries.clear();
@@ -370,8 +371,7 @@ Outcome KernelRunner::ReadDirectory(const Step& step) {
 Outcome KernelRunner::SetAttributes(const Step& step) {
   const int dir = Directory(step.dir);
   const char* const path = Pointer(step.path);
-  const bool by_handle =
-      step.dir != kCwd && path == nullptr && step.flags == 0;
+  const bool by_handle = step.dir != kCwd && path == nullptr && step.flags == 0;
   switch (step.kind) {
     case Kind::kChangeMode:
       return OutcomeOf(
@@ -396,8 +396,8 @@ Outcome KernelRunner::SetAttributes(const Step& step) {
         }
       };
       const timespec times[] = {time(step.atime), time(step.mtime)};
-      return OutcomeOf(
-          syscall(SYS_utimensat, dir, path, times, static_cast<int>(step.flags)));
+      return OutcomeOf(syscall(SYS_utimensat, dir, path, times,
+                               static_cast<int>(step.flags)));
     }
   }
 }
@@ -412,8 +412,8 @@ Outcome KernelRunner::StatFileSystem(const Step& step) {
   } else {
     // There is no statfsat(2); a walk of O_PATH's is the same.
     LiftDescriptorLimit();
-    const long descriptor = syscall(SYS_openat, Directory(step.dir),
-                                    step.path->c_str(), O_PATH);
+    const long descriptor =
+        syscall(SYS_openat, Directory(step.dir), step.path->c_str(), O_PATH);
     outcome = OutcomeOf(descriptor);
     if (descriptor >= 0) {
       outcome = OutcomeOf(syscall(SYS_fstatfs, descriptor, &result));
@@ -436,10 +436,9 @@ Outcome KernelRunner::Mount(const Step& step) {
   struct stat root;
   struct stat target;
   // Only a remount means the root.
-  const bool at_root = stat("/", &root) == 0 && path != nullptr &&
-                       stat(path, &target) == 0 &&
-                       root.st_dev == target.st_dev &&
-                       root.st_ino == target.st_ino;
+  const bool at_root =
+      stat("/", &root) == 0 && path != nullptr && stat(path, &target) == 0 &&
+      root.st_dev == target.st_dev && root.st_ino == target.st_ino;
   Outcome outcome;
   if (step.kind == Kind::kRemount) {
     unsigned long flags = MS_REMOUNT | MS_BIND;
@@ -449,8 +448,7 @@ Outcome KernelRunner::Mount(const Step& step) {
     outcome.error = kNotAsked;
   } else if (step.kind == Kind::kMount) {
     const char* const type = oracle_ == Oracle::kRamfs ? "ramfs" : "tmpfs";
-    outcome = OutcomeOf(
-        mount("differential", path, type, 0, "mode=755"));
+    outcome = OutcomeOf(mount("differential", path, type, 0, "mode=755"));
   } else {
     outcome = OutcomeOf(umount2(path, static_cast<int>(step.flags)));
   }
@@ -465,7 +463,8 @@ Listing KernelRunner::List() {
   struct statx result;
   const int root = open("/", O_RDONLY | O_DIRECTORY | O_NOATIME | O_CLOEXEC);
   Require(root >= 0, "open the root");
-  Require(RawStatx(root, "", AT_EMPTY_PATH, kListingMask, result) == 0, "statx");
+  Require(RawStatx(root, "", AT_EMPTY_PATH, kListingMask, result) == 0,
+          "statx");
   listing["/"] = FromKernel(result);
   ListBelow(root, "/", listing);
   close(root);

@@ -16,28 +16,28 @@ namespace vfsd::differential {
 // X(name, text, fields): every kind of operation, the word for it in texts, and
 // which of Step's fields it uses. A new kind is a row here; the compiler then
 // names the places where the runners must learn it.
-#define VFSD_STEP_KINDS(X)                                                  \
-  X(Open, "open", kResult | kDir | kPath | kFlags | kMode)                  \
-  X(OpenHow, "open2", kResult | kDir | kPath | kFlags | kMode | kResolve)   \
-  X(Close, "close", kDir)                                                   \
-  X(Stat, "stat", kDir | kPath | kFlags | kMask)                            \
-  X(Access, "access", kDir | kPath | kMode | kFlags)                        \
-  X(Read, "read", kDir | kOffset | kSize)                                   \
-  X(ReadDirectory, "readdir", kDir | kPath | kSize)                         \
-  X(ReadLink, "readlink", kDir | kPath)                                     \
-  X(MakeDirectory, "mkdir", kDir | kPath | kMode)                           \
-  X(MakeNode, "mknod", kDir | kPath | kMode | kDevice)                      \
-  X(MakeSymlink, "symlink", kPath2 | kDir | kPath)                          \
-  X(MakeLink, "link", kDir | kPath | kDir2 | kPath2 | kFlags)               \
-  X(Unlink, "unlink", kDir | kPath | kFlags)                                \
-  X(Rename, "rename", kDir | kPath | kDir2 | kPath2 | kFlags)               \
-  X(ChangeMode, "chmod", kDir | kPath | kFlags | kMode)                     \
-  X(ChangeOwner, "chown", kDir | kPath | kFlags | kOwner)                   \
-  X(Truncate, "truncate", kDir | kPath | kSize)                             \
-  X(SetTimes, "utimens", kDir | kPath | kFlags | kTimes)                    \
-  X(StatFileSystem, "statfs", kDir | kPath)                                 \
-  X(Mount, "mount", kPath)                                                  \
-  X(Unmount, "umount", kPath | kFlags)                                      \
+#define VFSD_STEP_KINDS(X)                                                \
+  X(Open, "open", kResult | kDir | kPath | kFlags | kMode)                \
+  X(OpenHow, "open2", kResult | kDir | kPath | kFlags | kMode | kResolve) \
+  X(Close, "close", kDir)                                                 \
+  X(Stat, "stat", kDir | kPath | kFlags | kMask)                          \
+  X(Access, "access", kDir | kPath | kMode | kFlags)                      \
+  X(Read, "read", kDir | kOffset | kSize)                                 \
+  X(ReadDirectory, "readdir", kDir | kPath | kSize)                       \
+  X(ReadLink, "readlink", kDir | kPath)                                   \
+  X(MakeDirectory, "mkdir", kDir | kPath | kMode)                         \
+  X(MakeNode, "mknod", kDir | kPath | kMode | kDevice)                    \
+  X(MakeSymlink, "symlink", kPath2 | kDir | kPath)                        \
+  X(MakeLink, "link", kDir | kPath | kDir2 | kPath2 | kFlags)             \
+  X(Unlink, "unlink", kDir | kPath | kFlags)                              \
+  X(Rename, "rename", kDir | kPath | kDir2 | kPath2 | kFlags)             \
+  X(ChangeMode, "chmod", kDir | kPath | kFlags | kMode)                   \
+  X(ChangeOwner, "chown", kDir | kPath | kFlags | kOwner)                 \
+  X(Truncate, "truncate", kDir | kPath | kSize)                           \
+  X(SetTimes, "utimens", kDir | kPath | kFlags | kTimes)                  \
+  X(StatFileSystem, "statfs", kDir | kPath)                               \
+  X(Mount, "mount", kPath)                                                \
+  X(Unmount, "umount", kPath | kFlags)                                    \
   X(Remount, "remount", kPath | kFlags)
 
 // Bits: the fields of a Step that a kind uses.

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cctype>
+#include <charconv>
 #include <span>
 
 #include "server/base/errno.h"
@@ -358,8 +358,8 @@ std::string ToText(const Step& step) {
   if (uses(kSize)) text += fmt::format(" size={}", step.size);
   if (uses(kOwner)) text += fmt::format(" uid={} gid={}", step.uid, step.gid);
   if (uses(kDevice) && (step.device_major != 0 || step.device_minor != 0)) {
-    text += fmt::format(" major={} minor={}", step.device_major,
-                        step.device_minor);
+    text +=
+        fmt::format(" major={} minor={}", step.device_major, step.device_minor);
   }
   if (uses(kTimes)) {
     text += " atime=" + TimeText(step.atime) + " mtime=" + TimeText(step.mtime);

@@ -51,7 +51,7 @@ bool Set(T& place, const T& value) {
 }
 
 bool SimplifyPath(Program& program, const Fails& fails, size_t i,
-                  PathText Step::*member) {
+                  PathText Step::* member) {
   bool any = false;
   for (;;) {
     const PathText path = program.steps[i].*member;
@@ -75,9 +75,8 @@ bool SimplifyPath(Program& program, const Fails& fails, size_t i,
 bool SimplifyStep(Program& program, const Fails& fails, size_t i) {
   bool any = false;
   const auto attempt = [&](auto&& change) {
-    any |= Try(program, fails, [&](Program& changed) {
-      return change(changed.steps[i]);
-    });
+    any |= Try(program, fails,
+               [&](Program& changed) { return change(changed.steps[i]); });
   };
   attempt([](Step& step) { return Set(step.actor, 0U); });
   attempt([](Step& step) { return Set(step.dir, kCwd); });

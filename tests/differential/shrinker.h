@@ -9,6 +9,7 @@
 namespace vfsd::differential {
 
 // `fails` must hold for `program`, and does for what is returned.
-Program Shrink(Program program, const std::function<bool(const Program&)>& fails);
+Program Shrink(Program program,
+               const std::function<bool(const Program&)>& fails);
 
 }  // namespace vfsd::differential
