@@ -264,9 +264,10 @@ void RemoveBelow(FileSystem& file_system, Inode& directory, Dentry& dentry,
     RemoveName(file_system, directory, dentry, now);
     return;
   }
-  absl::MutexLock lock(&inode.directory().mu);
-  // The removal may drop the last reference but this one.
+  // The removal may drop the last reference but this one, which keeps the
+  // mutex's memory until it is unlocked.
   const PinnedInode pin = PinnedInode::Share(inode);
+  absl::MutexLock lock(&inode.directory().mu);
   while (!inode.directory().children.empty()) {
     RemoveBelow(file_system, inode, **inode.directory().children.begin(), now);
   }
