@@ -24,7 +24,7 @@
 #include "server/fs/proc/mounts_text.h"
 #include "server/fs/proc/sequence_file.h"
 #include "server/fs/proc/statistics_text.h"
-#include "tests/unit/fs/counting_new.h"
+#include "tests/unit/fs/allocations.h"
 #include "tests/unit/fs/world.h"
 
 namespace vfsd {

@@ -1,4 +1,4 @@
-// Counts allocations by operator new, which counting_new.cc replaces in the
+// Counts allocations by operator new, which allocations.cc replaces in the
 // program that it is linked into.
 #pragma once
 

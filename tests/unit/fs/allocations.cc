@@ -1,4 +1,4 @@
-#include "tests/unit/fs/counting_new.h"
+#include "tests/unit/fs/allocations.h"
 
 #include <cstddef>
 #include <cstdlib>
