@@ -111,9 +111,7 @@ fi
 # A sanitizer's finding is a failure, not a line in a log.
 export ASAN_OPTIONS=${ASAN_OPTIONS-detect_stack_use_after_return=1:strict_string_checks=1}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS-print_stacktrace=1:halt_on_error=1}
-tsan_options=halt_on_error=1:second_deadlock_stack=1
-[[ -f $root/tests/tsan.supp ]] && tsan_options+=:suppressions=$root/tests/tsan.supp
-export TSAN_OPTIONS=${TSAN_OPTIONS-$tsan_options}
+export TSAN_OPTIONS=${TSAN_OPTIONS-halt_on_error=1:second_deadlock_stack=1}
 ctest=(ctest)
 # GCC 12's ThreadSanitizer cannot map its shadow where the kernel randomizes
 # addresses by more than 28 bits.

@@ -114,13 +114,17 @@ Session::~Session() {
   if (state_ != nullptr) static_cast<void>(Close());
 }
 
-std::expected<uint32_t, Error> Session::Close() {
-  if (!state_->open) return 0;
+void Session::Abandon() {
   state_->open = false;
   if (state_->keep_alive.joinable()) {
     state_->keep_alive.request_stop();
     state_->keep_alive.join();
   }
+}
+
+std::expected<uint32_t, Error> Session::Close() {
+  if (!state_->open) return 0;
+  Abandon();
   const auto response =
       Call(&Stub::CloseSession, vfs::v1::CloseSessionRequest());
   if (!response) return std::unexpected(response.error());

@@ -70,6 +70,9 @@ class Session {
 
   // Ends the session; returns how many handles were still open.
   std::expected<uint32_t, Error> Close();
+  // Forgets the session without a word to the server, which is known to be
+  // gone: nothing that is called later blocks. Its lease ends it there.
+  void Abandon();
 
   // The everyday calls. Paths are absolute, or relative to the session's root.
   std::expected<Handle, Error> Open(std::string_view path, uint32_t flags,

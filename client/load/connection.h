@@ -54,6 +54,8 @@ class Connection {
 
   // Closes the session.
   std::expected<uint32_t, vfsclient::Error> Close() { return session_.Close(); }
+  // Instead, when the server is gone.
+  void Abandon() { session_.Abandon(); }
 
  private:
   explicit Connection(vfsclient::Session session);

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
+#include <ctime>
 #include <thread>
 
 namespace vfsload {
@@ -12,11 +14,23 @@ namespace {
 
 constexpr std::chrono::milliseconds kLook{20};
 
-std::atomic<bool> g_interrupted{false};
-static_assert(std::atomic<bool>::is_always_lock_free);
+// Tools that end a process group deliver the same signal twice at once; that is
+// one wish, not two.
+constexpr int64_t kOneWish = 500'000'000;
+
+// Nanoseconds of the monotonic clock at the first signal; 0: none yet.
+std::atomic<int64_t> g_interrupted{0};
+static_assert(std::atomic<int64_t>::is_always_lock_free);
 
 void OnSignal(int signal) {
-  if (g_interrupted.exchange(true)) _exit(128 + signal);
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);  // async-signal-safe
+  const int64_t ns = int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+  int64_t first = 0;
+  if (!g_interrupted.compare_exchange_strong(first, ns) &&
+      ns - first > kOneWish) {
+    _exit(128 + signal);
+  }
 }
 
 }  // namespace
@@ -30,7 +44,9 @@ void InstallInterrupt() {
   sigaction(SIGTERM, &action, nullptr);
 }
 
-bool Interrupted() { return g_interrupted.load(std::memory_order_relaxed); }
+bool Interrupted() {
+  return g_interrupted.load(std::memory_order_relaxed) != 0;
+}
 
 void SleepUntil(std::chrono::steady_clock::time_point when) {
   while (!Interrupted()) {

@@ -1,5 +1,5 @@
-// Ctrl-C and SIGTERM: the first one ends the load and lets it report, the
-// second one ends the process at once.
+// Ctrl-C and SIGTERM: the first one ends the load and lets it report, another
+// one, half a second or more later, ends the process at once.
 //
 // Process-wide, since signals are. Install once, before threads start.
 #ifndef CLIENT_LOAD_INTERRUPT_H_

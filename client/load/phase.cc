@@ -299,20 +299,17 @@ void Phase::Watch(std::optional<Clock::time_point> end, bool until_done) {
 }
 
 void Phase::CloseConnections(PhaseResult* result) {
-  const bool lost = result->failure && IsUnreachable(*result->failure);
-  for (const auto& connection : connections_) {
-    const auto closed = connection->Close();
-    if (!closed && !lost && !result->failure) {
-      result->failure = closed.error();
-    }
+  if (result->failure && IsUnreachable(*result->failure)) {
+    // Nobody is there to be told, and telling would only take its time.
+    for (const auto& connection : connections_) connection->Abandon();
+    if (directory_) directory_->Abandon();
   }
+  const auto note = [result](const auto& outcome) {
+    if (!outcome && !result->failure) result->failure = outcome.error();
+  };
+  for (const auto& connection : connections_) note(connection->Close());
   connections_.clear();
-  if (directory_) {
-    const auto removed = directory_->Remove();
-    if (!removed && !lost && !result->failure) {
-      result->failure = removed.error();
-    }
-  }
+  if (directory_) note(directory_->Remove());
 }
 
 }  // namespace
@@ -322,7 +319,8 @@ std::string PhaseOptions::Mode() const {
 }
 
 bool IsUnreachable(const Error& error) {
-  return error.kind() == Error::Kind::kTransport &&
+  // DRAINING is a reason of the service's, with the code UNAVAILABLE.
+  return error.kind() != Error::Kind::kErrno &&
          (error.code() == grpc::StatusCode::UNAVAILABLE ||
           error.code() == grpc::StatusCode::DEADLINE_EXCEEDED ||
           error.code() == grpc::StatusCode::CANCELLED);

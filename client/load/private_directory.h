@@ -36,6 +36,8 @@ class PrivateDirectory {
   // Removes it with all that is in it. The destructor does so too, but cannot
   // say what went wrong.
   std::expected<void, vfsclient::Error> Remove();
+  // Instead, when the server is gone.
+  void Abandon() { path_.clear(); }
 
  private:
   PrivateDirectory(const vfsclient::Session& session, std::string path);

@@ -273,7 +273,11 @@ class RunCommand {
       }
       const bool lost = result->failure && IsUnreachable(*result->failure);
       results_.push_back(*std::move(result));
-      if (lost) break;
+      if (lost) {
+        if (own_tree_) own_tree_->Abandon();
+        session_->Abandon();
+        break;
+      }
     }
     return ExitStatus::kOk;
   }

@@ -21,8 +21,18 @@ using Change = SetAttributesOperation;
 // s_maxbytes of tmpfs: what fits a signed 64-bit offset.
 constexpr int64_t kMaxBytes = INT64_MAX;
 
-bool IsGroupExecutableSgid(uint32_t mode) {
-  return (mode & (kSIsgid | kSIxgrp)) == (kSIsgid | kSIxgrp);
+bool SetsTimes(const Change& change) {
+  return change.atime.kind != TimeChange::Kind::kOmit ||
+         change.mtime.kind != TimeChange::Kind::kOmit;
+}
+
+// setattr_should_drop_sgid(): a change of owner or content takes the set-group-id
+// bit away where it means execution, and from who could not set it.
+bool LosesSgid(const Credentials& credentials, const Inode& inode) {
+  const uint32_t mode = inode.mode();
+  if ((mode & kSIsgid) == 0) return false;
+  return (mode & kSIxgrp) != 0 ||
+         (!credentials.IsPrivileged() && !credentials.InGroup(inode.gid()));
 }
 
 // What is left of the set-id bits when somebody without privilege changes the
@@ -31,8 +41,7 @@ uint32_t WithoutPrivileges(const Credentials& credentials, const Inode& inode) {
   const uint32_t mode = inode.mode();
   if (credentials.IsPrivileged() || !inode.IsRegular()) return mode;
   uint32_t result = mode & ~kSIsuid;
-  if (IsGroupExecutableSgid(mode) || !credentials.InGroup(inode.gid()))
-    result &= ~kSIsgid;
+  if (LosesSgid(credentials, inode)) result &= ~kSIsgid;
   return result;
 }
 
@@ -56,19 +65,15 @@ Errno CheckKind(const Change& change, const Inode& inode, const File* file,
   }
   if (!IsValidTime(change.atime) || !IsValidTime(change.mtime))
     return Errno::kEINVAL;
-  // chmod of a symbolic link: no file system of ours keeps its mode.
-  if (change.mode.has_value() && inode.IsSymlink()) return Errno::kEOPNOTSUPP;
   return Errno::kOk;
 }
 
 // setattr_prepare() and what notify_change() checks before it.
 Errno CheckAllowed(const Change& change, const Credentials& credentials,
-                   const Inode& inode, bool by_handle) {
+                   const Inode& inode) {
   const bool owner = IsOwnerOrPrivileged(credentials, inode);
-  if (change.size.has_value() && !by_handle) {
-    const Errno error = CheckPermission(credentials, inode, kMayWrite);
-    if (error != Errno::kOk) return error;
-  }
+  // No file system of ours keeps a symbolic link's mode.
+  if (change.mode.has_value() && inode.IsSymlink()) return Errno::kEOPNOTSUPP;
   const bool touch = change.atime.kind == TimeChange::Kind::kNow &&
                      change.mtime.kind == TimeChange::Kind::kNow;
   if (touch && !owner) {
@@ -91,20 +96,21 @@ Errno CheckAllowed(const Change& change, const Credentials& credentials,
   const uint32_t mode = inode.mode();
   const bool loses_bits =
       change.changes_owner && !inode.IsDirectory() &&
-      ((mode & kSIsuid) != 0 || IsGroupExecutableSgid(mode));
+      ((mode & kSIsuid) != 0 || LosesSgid(credentials, inode));
   if (loses_bits && !owner) return Errno::kEPERM;
-  const bool sets_times = change.atime.kind != TimeChange::Kind::kOmit ||
-                          change.mtime.kind != TimeChange::Kind::kOmit;
-  if (sets_times && !touch && !owner) return Errno::kEPERM;
+  if (SetsTimes(change) && !touch && !owner) return Errno::kEPERM;
   return Errno::kOk;
 }
 
 // setattr_copy() and the file system's part, if `allowed()` says kOk. It is
 // asked with the attributes locked: who is about to lose the file must not
 // change it afterwards (the kernel's inode lock).
+// content_time: a change of size counts as one of the content even if the size
+// stays (ftruncate(2), O_TRUNC).
 template <typename Allowed>
 Errno Apply(const Change& change, const Credentials& credentials, Inode& inode,
-            Allowed&& allowed) {
+            bool content_time, Allowed&& allowed) {
+  bool changes_content = false;
   const Timestamp now = Timestamp::Now();
   // Walks decide on mode and owner: they see all of the change or nothing.
   const bool changes_permissions =
@@ -120,10 +126,7 @@ Errno Apply(const Change& change, const Credentials& credentials, Inode& inode,
     uint32_t mode = inode.mode();
     if (!inode.IsDirectory()) {
       mode &= ~kSIsuid;
-      if (IsGroupExecutableSgid(inode.mode()) ||
-          (!credentials.IsPrivileged() && !credentials.InGroup(inode.gid()))) {
-        mode &= ~kSIsgid;
-      }
+      if (LosesSgid(credentials, inode)) mode &= ~kSIsgid;
     }
     inode.SetOwner(change.uid.value_or(inode.uid()),
                    change.gid.value_or(inode.gid()));
@@ -132,8 +135,8 @@ Errno Apply(const Change& change, const Credentials& credentials, Inode& inode,
   if (change.size.has_value()) {
     const auto size = static_cast<uint64_t>(*change.size);
     inode.SetPermissions(WithoutPrivileges(credentials, inode));
-    if (size != inode.size() || change.changes_content_time)
-      inode.SetModifyTime(now);
+    changes_content = size != inode.size() || content_time;
+    if (changes_content) inode.SetModifyTime(now);
     if (size < inode.size()) inode.ClearFlag(kInodeAllocated);
     inode.SetSize(size);
   }
@@ -153,7 +156,10 @@ Errno Apply(const Change& change, const Credentials& credentials, Inode& inode,
     inode.SetAccessTime(time_of(change.atime));
   if (change.mtime.kind != TimeChange::Kind::kOmit)
     inode.SetModifyTime(time_of(change.mtime));
-  inode.SetChangeTime(now);
+  // A truncate(2) that changes no size changes no time.
+  const bool only_size = change.size.has_value() && !change.mode.has_value() &&
+                         !change.changes_owner && !SetsTimes(change);
+  if (!only_size || changes_content) inode.SetChangeTime(now);
   return Errno::kOk;
 }
 
@@ -163,19 +169,21 @@ Errno ChangeAttributes(const Change& change, const Credentials& credentials,
   Inode& inode = *path.inode;
   Errno error = CheckKind(change, inode, file, by_handle);
   if (error != Errno::kOk) return error;
+  // truncate(2) asks for permission before the mount, unlike the others.
+  if (change.size.has_value() && !by_handle) {
+    error = CheckPermission(credentials, inode, kMayWrite);
+    if (error != Errno::kOk) return error;
+  }
   error = path.mount->WantWrite();
   if (error != Errno::kOk) return error;
   const absl::Cleanup drop_write = [&path] { path.mount->DropWrite(); };
-  return Apply(change, credentials, inode, [&] {
-    return CheckAllowed(change, credentials, inode, by_handle);
-  });
+  return Apply(change, credentials, inode, /*content_time=*/by_handle,
+               [&] { return CheckAllowed(change, credentials, inode); });
 }
 
 bool ChangesNothing(const Change& change) {
   return !change.mode.has_value() && !change.changes_owner &&
-         !change.size.has_value() &&
-         change.atime.kind == TimeChange::Kind::kOmit &&
-         change.mtime.kind == TimeChange::Kind::kOmit;
+         !change.size.has_value() && !SetsTimes(change);
 }
 
 // fchmod() and its like: the handle, which must not be O_PATH.
@@ -205,23 +213,20 @@ Result<Done> SetAttributes(Vfs& vfs, const Caller& caller,
   if (operation.size.has_value() && *operation.size > kMaxBytes)
     return Fail(Errno::kEFBIG);
 
-  const bool empty_allowed = (operation.flags & kAtEmptyPath) != 0;
-  if (!operation.path.has_value() && operation.dir.has_value() &&
-      !empty_allowed) {
-    return ChangeByHandle(vfs, caller, operation);
+  if (!operation.path.has_value() && operation.dir.has_value()) {
+    if (operation.flags == 0) return ChangeByHandle(vfs, caller, operation);
+    // utimensat(2) goes by the handle then, which takes no flags.
+    if (SetsTimes(operation)) return Fail(Errno::kEINVAL);
   }
-  const bool empty =
-      empty_allowed && (!operation.path.has_value() || operation.path->empty());
-  if (!empty) {
-    const Errno error = CheckPathArgument(operation.path, empty_allowed);
-    if (error != Errno::kOk) return Fail(error);
-  }
+  const Errno path_error = CheckPathArgument(
+      operation.path, /*empty_allowed=*/(operation.flags & kAtEmptyPath) != 0);
+  if (path_error != Errno::kOk) return Fail(path_error);
   const WalkRequest request{
       vfs,
       caller.session,
       *caller.credentials,
       operation.dir,
-      empty ? std::string_view() : *operation.path,
+      *operation.path,
       (operation.flags & kAtSymlinkNofollow) == 0 ? kWalkFollow : 0U};
   const Result<PinnedPath> path = Walker(request).Resolve();
   if (!path.has_value()) return Fail(path.error());
@@ -234,8 +239,8 @@ Result<Done> SetAttributes(Vfs& vfs, const Caller& caller,
 void TruncateToEmpty(const Credentials& credentials, Inode& inode) {
   SetAttributesOperation change;
   change.size = 0;
-  change.changes_content_time = true;
-  Apply(change, credentials, inode, [] { return Errno::kOk; });
+  Apply(change, credentials, inode, /*content_time=*/true,
+        [] { return Errno::kOk; });
 }
 
 }  // namespace vfsd::vfs

@@ -55,13 +55,20 @@ Result<DirectoryPage> ReadPage(const Vfs& vfs, const PathView& directory,
   return page;
 }
 
-// The directory to read: by path, or an open handle's.
+// The directory to read: by path, or an open handle's. keeps_access_time: the
+// handle was opened with O_NOATIME.
 Result<PinnedPath> FindDirectory(Vfs& vfs, const Caller& caller,
-                                 const ReadDirectoryOperation& operation) {
+                                 const ReadDirectoryOperation& operation,
+                                 bool& keeps_access_time) {
+  keeps_access_time = false;
   const bool by_handle =
       operation.dir.has_value() &&
       (!operation.path.has_value() || operation.path->empty());
   if (by_handle) {
+    const sync::RcuReadSection section;
+    const Result<File*> file = caller.session.files().Find(*operation.dir);
+    if (!file.has_value()) return Fail(file.error());
+    keeps_access_time = ((*file)->flags() & linux_abi::kONoatime) != 0;
     Result<PinnedPath> directory = caller.session.files().PinPath(
         *operation.dir, /*also_path_only=*/false);
     if (directory.has_value() && !directory->inode().IsDirectory())
@@ -92,15 +99,21 @@ Result<PinnedPath> FindDirectory(Vfs& vfs, const Caller& caller,
 
 Result<DirectoryPage> ReadDirectory(Vfs& vfs, const Caller& caller,
                                     const ReadDirectoryOperation& operation) {
-  const Result<PinnedPath> directory = FindDirectory(vfs, caller, operation);
+  bool keeps_access_time;
+  const Result<PinnedPath> directory =
+      FindDirectory(vfs, caller, operation, keeps_access_time);
   if (!directory.has_value()) return Fail(directory.error());
   if (operation.with_attributes) {
     const Errno error =
         CheckPermission(*caller.credentials, directory->inode(), kMayExec);
     if (error != Errno::kOk) return Fail(error);
   }
-  if (!directory->mount().read_only()) directory->inode().TouchAccessTime();
-  return ReadPage(vfs, directory->view(), operation);
+  Result<DirectoryPage> page = ReadPage(vfs, directory->view(), operation);
+  if (page.has_value() && !keeps_access_time &&
+      !directory->mount().read_only()) {
+    directory->inode().TouchAccessTime();
+  }
+  return page;
 }
 
 }  // namespace vfsd::vfs

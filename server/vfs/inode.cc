@@ -74,14 +74,26 @@ InodeAttributes Inode::ReadAttributes() const {
   }
 }
 
-void Inode::TouchAccessTime() {
+namespace {
+
+// relatime_need_update().
+bool NeedsAccessTime(const InodeAttributes& attributes, Timestamp now) {
   constexpr int64_t kDaySeconds = 24 * 60 * 60;
-  const InodeAttributes attributes = ReadAttributes();
-  const Timestamp now = Timestamp::Now();
   const bool stale = attributes.atime <= attributes.mtime ||
                      attributes.atime <= attributes.ctime ||
                      now.seconds() - attributes.atime.seconds() >= kDaySeconds;
-  if (!stale || attributes.atime == now) return;
+  return stale && attributes.atime != now;
+}
+
+}  // namespace
+
+bool Inode::IsAccessTimeStale() const {
+  return NeedsAccessTime(ReadAttributes(), Timestamp::Now());
+}
+
+void Inode::TouchAccessTime() {
+  const Timestamp now = Timestamp::Now();
+  if (!NeedsAccessTime(ReadAttributes(), now)) return;
   sync::SeqLockWriter writer(attribute_lock);
   SetAccessTime(now);
 }

@@ -156,6 +156,8 @@ class Inode {
   // relatime (touch_atime, relatime_need_update): updates the access time if it
   // is not later than modification or change, or older than a day.
   void TouchAccessTime();
+  // TouchAccessTime would change it.
+  bool IsAccessTimeStale() const;
 
   // The walk through this directory depends on what it guards; see above.
   mutable sync::SeqLock walk_lock;

@@ -44,12 +44,19 @@ class LockedSteps {
   PinnedPath TakeHere() { return std::move(here_); }
 
   StepOutcome CheckHere() {
-    return CheckSearch(request_->credentials, here_.inode());
+    const Inode& directory = here_.inode();
+    // A change of mode and owner is seen whole or not at all; who changes them
+    // waits for nothing that we hold.
+    for (;;) {
+      const uint32_t begin = directory.walk_lock.ReadBeginEven();
+      const Errno error = CheckSearch(request_->credentials, directory);
+      if (directory.walk_lock.ReadValid(begin)) return error;
+    }
   }
 
   StepOutcome Child(std::string_view name) {
-    const Errno error = CheckSearch(request_->credentials, here_.inode());
-    if (error != Errno::kOk) return error;
+    const StepOutcome outcome = CheckHere();
+    if (!outcome.ok()) return outcome;
     absl::ReaderMutexLock lock(&here_.inode().directory().mu);
     return ChildLocked(name);
   }
@@ -87,8 +94,8 @@ class LockedSteps {
   }
 
   StepOutcome Up() {
-    const Errno error = CheckSearch(request_->credentials, here_.inode());
-    if (error != Errno::kOk) return error;
+    const StepOutcome outcome = CheckHere();
+    if (!outcome.ok()) return outcome;
     for (;;) {
       {
         const sync::RcuReadSection section;

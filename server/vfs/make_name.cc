@@ -85,8 +85,9 @@ Result<PinnedPath> FindExisting(Vfs& vfs, const Caller& caller,
   const bool empty_allowed = (operation.flags & kAtEmptyPath) != 0;
   const Errno error = CheckPathArgument(operation.old_path, empty_allowed);
   if (error != Errno::kOk) return Fail(error);
-  if (operation.old_path->empty() && operation.old_dir.has_value() &&
-      !caller.credentials->IsPrivileged()) {
+  // The kernel asks that of any path that starts at the handle.
+  if (empty_allowed && !operation.old_path->starts_with('/') &&
+      operation.old_dir.has_value() && !caller.credentials->IsPrivileged()) {
     const sync::RcuReadSection section;
     const Result<File*> file = caller.session.files().Find(*operation.old_dir);
     if (!file.has_value()) return Fail(file.error());

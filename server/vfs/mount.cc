@@ -65,13 +65,12 @@ Errno Mount::WantWrite() {
   for (;;) {
     {
       const sync::RcuReadSection section;
-      writers_.Add(1);
+      // The section makes SetReadOnly wait for a count that was begun here.
       if (!write_hold_.load(std::memory_order_seq_cst)) {
-        if (!read_only()) return Errno::kOk;
-        writers_.Add(-1);
-        return Errno::kEROFS;
+        if (read_only()) return Errno::kEROFS;
+        writers_.Add(1);
+        return Errno::kOk;
       }
-      writers_.Add(-1);
     }
     // Somebody is switching to read-only and waits for a grace period.
     std::this_thread::yield();

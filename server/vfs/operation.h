@@ -254,8 +254,6 @@ struct SetAttributesOperation {
   std::optional<uint32_t> uid;
   std::optional<uint32_t> gid;
   std::optional<int64_t> size;
-  // Of O_TRUNC: the content counts as changed even if the size stays.
-  bool changes_content_time = false;
   TimeChange atime;
   TimeChange mtime;
   uint64_t request_id = 0;

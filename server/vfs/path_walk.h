@@ -121,9 +121,28 @@ class PathWalk {
       directory_moves_ = request_.vfs.directory_moves.load();
     const StepOutcome outcome = steps_.Start(request_, absolute);
     if (!outcome.ok()) return outcome;
+    root_known_ = absolute || request_.scoped();
     if (!rest_.empty() && !steps_.here().inode->IsDirectory())
       return Errno::kENOTDIR;
     return outcome;
+  }
+
+  // RESOLVE_CACHED: what the kernel can only tell with locks, it does not tell.
+  // It keeps no record of missing names, and looks twice before it refuses.
+  StepOutcome Cached(StepOutcome outcome) const {
+    if (outcome.ok() || outcome.leave() ||
+        !request_.forbids(linux_abi::kResolveCached)) {
+      return outcome;
+    }
+    switch (outcome.error()) {
+      case Errno::kENOENT:
+      case Errno::kENAMETOOLONG:
+      case Errno::kEACCES:
+      case Errno::kENOTDIR:
+        return Errno::kEAGAIN;
+      default:
+        return outcome;
+    }
   }
 
   static std::string_view SkipSlashes(std::string_view path) {
@@ -164,7 +183,7 @@ class PathWalk {
         stack_[depth_++] = behind;
         continue;
       }
-      if (!steps_.here().inode->IsDirectory()) return Errno::kENOTDIR;
+      if (!steps_.here().inode->IsDirectory()) return Cached(Errno::kENOTDIR);
     }
   }
 
@@ -178,9 +197,9 @@ class PathWalk {
   // trailing: it is the path's last component.
   StepOutcome Step(std::string_view name, LastType type, bool follow,
                    bool trailing, bool& link) {
-    if (type == LastType::kDot) return steps_.CheckHere();
+    if (type == LastType::kDot) return Cached(steps_.CheckHere());
     StepOutcome outcome =
-        type == LastType::kDotDot ? StepUp() : steps_.Child(name);
+        Cached(type == LastType::kDotDot ? StepUp() : steps_.Child(name));
     if (!outcome.ok()) return outcome;
     if (steps_.next().inode->HasFlag(kInodeMountPoint)) {
       const Mount* const above = steps_.next().mount;
@@ -199,6 +218,7 @@ class PathWalk {
 
   // handle_dots(): "..", and what a confined walk checks about it.
   StepOutcome StepUp() {
+    root_known_ = true;
     const bool at_root = steps_.here() == steps_.root();
     const StepOutcome outcome = steps_.Up();
     if (!outcome.ok() || request_.resolve == 0) return outcome;
@@ -225,18 +245,27 @@ class PathWalk {
       const Errno error =
           CheckFollowLink(request_.vfs.options(), request_.credentials,
                           *steps_.here().inode, inode);
-      if (error != Errno::kOk) return error;
+      if (error != Errno::kOk) return Cached(error);
     }
     if (request_.forbids(linux_abi::kResolveNoSymlinks)) return Errno::kELOOP;
-    if (!steps_.next().mount->read_only()) inode.TouchAccessTime();
+    if (!steps_.next().mount->read_only()) {
+      if (request_.forbids(linux_abi::kResolveCached) &&
+          inode.IsAccessTimeStale()) {
+        return Errno::kEAGAIN;  // a write, which may wait
+      }
+      inode.TouchAccessTime();
+    }
     const std::string_view target = inode.symlink_target();
     steps_.KeepLink();
     if (target.front() == '/') {
       if (request_.forbids(linux_abi::kResolveBeneath)) return Errno::kEXDEV;
+      // The kernel compares with a root that it may not have looked up yet: a
+      // relative path's first link to an absolute one always crosses.
       if (request_.forbids(linux_abi::kResolveNoXdev) &&
-          steps_.here().mount != steps_.root().mount) {
+          (!root_known_ || steps_.here().mount != steps_.root().mount)) {
         return Errno::kEXDEV;
       }
+      root_known_ = true;
       const StepOutcome outcome = steps_.JumpToRoot();
       if (!outcome.ok()) return outcome;
       const std::string_view below = SkipSlashes(target);
@@ -254,6 +283,7 @@ class PathWalk {
   std::string_view rest_;
   uint32_t flags_;
   uint64_t directory_moves_ = 0;  // when a confined walk began
+  bool root_known_ = false;  // the kernel's nd->root is set
   uint32_t links_ = 0;
   uint32_t depth_ = 0;
   // What is left to walk behind the links that we are in.

@@ -22,15 +22,7 @@ Walker::FastOutcome Walker::WalkFast(PathView& view) {
   if (outcome.leave()) return {false, Errno::kOk};
   request_.vfs.fast_walks.Add(1);
   view = steps.here();
-  return {true, CachedError(outcome.error())};
-}
-
-Errno Walker::CachedError(Errno error) const {
-  // The kernel keeps no record of names that are missing: it would have to
-  // look.
-  const bool unknown = error == Errno::kENOENT &&
-                       request_.forbids(linux_abi::kResolveCached);
-  return unknown ? Errno::kEAGAIN : error;
+  return {true, outcome.error()};
 }
 
 Result<PinnedPath> Walker::ResolveLocked() {
@@ -43,7 +35,7 @@ Result<PinnedPath> Walker::ResolveLocked() {
   LockedSteps steps;
   PathWalk<LockedSteps> walk(request_, steps);
   const StepOutcome outcome = walk.ToEnd();
-  if (!outcome.ok()) return Fail(CachedError(outcome.error()));
+  if (!outcome.ok()) return Fail(outcome.error());
   return steps.TakeHere();
 }
 

@@ -105,8 +105,6 @@ class Walker {
   };
   // In an RCU read section.
   FastOutcome WalkFast(PathView& view);
-  // What RESOLVE_CACHED makes of a walk's error.
-  Errno CachedError(Errno error) const;
   Result<PinnedPath> ResolveLocked();
 
   const WalkRequest& request_;

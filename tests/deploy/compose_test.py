@@ -135,6 +135,8 @@ class Podman:
 
     def down(self) -> None:
         self.compose("down", "--volumes", "--timeout", "20", check=False)
+        # podman-compose 1.0 leaves the network.
+        self.run("podman", "network", "rm", "--force", f"{PROJECT}_default", check=False)
 
 
 def make_base(podman: Podman) -> None:
@@ -234,8 +236,8 @@ def main() -> None:
             raise
         finally:
             podman.down()
-            # Layers that nothing refers to any more would pile up.
-            podman.run("podman", "image", "prune", "-f", check=False)
+            # The build's layers serve the next run; older ones would pile up.
+            podman.run("podman", "image", "prune", "--force", "--filter", "until=24h", check=False)
     say("done")
 
 

@@ -46,6 +46,8 @@ class Comparison {
   std::string Compare(const Listing& kernel, const Listing& other);
 
  private:
+  // The numbers of file systems and mounts that are gone are given out again.
+  void Forget();
   std::string CompareStatx(const vfs::Statx& kernel, const vfs::Statx& other);
   std::string CompareEntries(const Outcome& kernel, const Outcome& other);
 

@@ -15,7 +15,8 @@ namespace abi = vfs::linux_abi;
 
 // What the kernel leaves behind of an open that fails late.
 bool MayLeaveTrace(const Program& program, const Step& step) {
-  return program.oracle == Oracle::kRamfs && step.kind == Kind::kOpen &&
+  return program.oracle == Oracle::kRamfs &&
+         (step.kind == Kind::kOpen || step.kind == Kind::kOpenHow) &&
          (step.flags & abi::kODirect) != 0;
 }
 

@@ -311,6 +311,9 @@ class Generator {
     step.resolve =
         Pick<uint64_t>({0, 1, 2, 4, 4, 8, 8, 8, 16, 16, 16, 32, 24, 64, 12, 20});
     if (Chance(10)) step.resolve = Below(64);
+    // Whether a link's access time is stale, which RESOLVE_CACHED will not
+    // touch, is certain only where the clock ticks between steps.
+    if (!program_.ticks) step.resolve &= ~abi::kResolveCached;
   }
 
   void AddReadLink() {

@@ -5,16 +5,14 @@ What the client lib takes for granted is checked here from outside: paths, the
 three ways to name a file, errors as a foreign client sees them, batches.
 """
 
-import os
 import pathlib
-import subprocess
-import sys
 import tempfile
 import unittest
 
 import grpc
 
 import harness
+import stubs
 
 AT_EMPTY_PATH = 0x1000
 O_DIRECTORY = 0o200000
@@ -23,38 +21,10 @@ ECANCELED = 125
 ENOENT = 2
 
 
-def make_stubs(folder: str) -> None:
-    """Generates the Python modules of the API and makes them importable."""
-    protos = ["vfs/v1/vfs.proto", "vfs/v1/admin.proto", "google/rpc/status.proto", "google/rpc/error_details.proto"]
-    plugin = subprocess.run(["which", "grpc_python_plugin"], capture_output=True, text=True, check=True).stdout.strip()
-    subprocess.run(
-        [
-            "protoc",
-            f"-I{harness.PROTO}",
-            f"--python_out={folder}",
-            f"--grpc_out={folder}",
-            f"--plugin=protoc-gen-grpc={plugin}",
-            *protos,
-        ],
-        check=True,
-    )
-    sys.path.insert(0, folder)
-    # Debian's google package is a regular one; let it have our google.rpc too.
-    import google
-
-    google.__path__.append(os.path.join(folder, "google"))
-
-
 class PythonClient(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls._stubs = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls._stubs.cleanup)
-        make_stubs(cls._stubs.name)
-        from google.rpc import error_details_pb2, status_pb2
-        from vfs.v1 import vfs_pb2, vfs_pb2_grpc
-
-        cls.status_pb2, cls.error_details_pb2, cls.vfs = status_pb2, error_details_pb2, vfs_pb2
+        cls.status_pb2, cls.error_details_pb2, cls.vfs = stubs.status_pb2, stubs.error_details_pb2, stubs.vfs_pb2
 
         cls._tree = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls._tree.cleanup)
@@ -67,7 +37,7 @@ class PythonClient(unittest.TestCase):
         cls.server = cls.enterClassContext(harness.Server("--import", cls._tree.name))
         cls.channel = grpc.insecure_channel(cls.server.target)
         cls.addClassCleanup(cls.channel.close)
-        cls.stub = vfs_pb2_grpc.VfsServiceStub(cls.channel)
+        cls.stub = stubs.vfs_pb2_grpc.VfsServiceStub(cls.channel)
 
     def setUp(self):
         credentials = self.vfs.Credentials(uid=0, gid=0)

@@ -1,0 +1,123 @@
+#!/usr/bin/python3
+"""vfsd as a process: what it says to bad arguments, where it listens, how it
+ends. What it loses on the way must be nothing."""
+
+import json
+import os
+import pathlib
+import signal
+import socket
+import stat
+import subprocess
+import tempfile
+import unittest
+
+import harness
+
+
+def vfsd(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Runs a vfsd that is expected to end by itself."""
+    return subprocess.run(
+        [harness.program("vfsd"), *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=harness.DEADLINE_SECONDS,
+    )
+
+
+def vfsctl(target: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [harness.program("vfsctl"), f"--target={target}", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=harness.DEADLINE_SECONDS,
+    )
+
+
+class ServerProcess(unittest.TestCase):
+    def setUp(self):
+        self.scratch = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+    def assert_refuses(self, ran, *words):
+        self.assertNotEqual(ran.returncode, 0)
+        self.assertGreater(ran.returncode, 0, "ended by a signal")
+        for word in words:
+            self.assertIn(word, ran.stdout + ran.stderr)
+
+    def test_help_and_version(self):
+        self.assertIn("--import", vfsd("--help").stdout)
+        self.assertRegex(vfsd("--version").stdout, r"\d+\.\d+\.\d+")
+
+    def test_bad_arguments_are_named(self):
+        self.assert_refuses(vfsd("--no-such-flag"), "no-such-flag")
+        self.assert_refuses(vfsd("--fast-paths=warp"), "warp")
+        self.assert_refuses(vfsd("--listen=nowhere"), "nowhere")
+        self.assert_refuses(vfsd("--listen=127.0.0.1:99999"), "99999")
+        self.assert_refuses(vfsd("--anonymous=x"), "x")
+        self.assert_refuses(vfsd("--log-level=loud"), "loud")
+
+    def test_an_import_directory_that_does_not_exist(self):
+        missing = self.scratch / "missing"
+        ran = vfsd("--listen=127.0.0.1:0", "--metrics=off", f"--import={missing}")
+        self.assert_refuses(ran, str(missing))
+
+    def test_an_address_in_use(self):
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            address = f"127.0.0.1:{taken.getsockname()[1]}"
+            self.assert_refuses(vfsd(f"--listen={address}", "--metrics=off"), address)
+            self.assert_refuses(vfsd("--listen=127.0.0.1:0", f"--metrics={address}"), address)
+
+    def test_the_ready_file_tells_where_it_serves_and_goes_at_the_end(self):
+        path = self.scratch / "socket"
+        with harness.Server(listen=("127.0.0.1:0", f"unix:{path}")) as server:
+            self.assertEqual(server.ready["pid"], server.pid)
+            self.assertEqual(len(server.ready["listen"]), 2)
+            self.assertEqual(server.ready["listen"][1], f"unix:{path}")
+            for target in server.ready["listen"]:
+                answer = vfsctl(target, "health")
+                self.assertEqual(answer.returncode, 0, answer.stderr)
+            self.assertTrue(stat.S_ISSOCK(path.stat().st_mode))
+            ready_file = server.command[server.command.index("--ready-file") + 1]
+            server.stop()
+            self.assertFalse(os.path.exists(ready_file))
+
+    def test_a_socket_that_a_killed_server_left_is_no_hindrance(self):
+        path = self.scratch / "socket"
+        with socket.socket(socket.AF_UNIX) as left:
+            left.bind(str(path))
+        with harness.Server(listen=(f"unix:{path}",)) as server:
+            self.assertEqual(vfsctl(server.target, "health").returncode, 0)
+
+    def test_every_type_of_file_is_imported(self):
+        tree = self.scratch / "tree"
+        tree.mkdir()
+        (tree / "file").write_text("x", encoding="utf-8")
+        os.mkfifo(tree / "pipe")
+        (tree / "link").symlink_to("file")
+        os.link(tree / "file", tree / "second")
+        with harness.Server("--import", str(tree)) as server:
+            shown = vfsctl(server.target, "--uid=0", "stat", "--json", "/file", "/second", "/pipe", "/link")
+            self.assertEqual(shown.returncode, 0, shown.stderr)
+            facts = [json.loads(line) for line in shown.stdout.splitlines()]
+        modes = [stat.filemode((tree / name).lstat().st_mode) for name in ("file", "second", "pipe", "link")]
+        self.assertEqual([fact["mode_text"] for fact in facts], modes)
+        self.assertEqual(facts[0]["ino"], facts[1]["ino"])
+        self.assertEqual(facts[0]["nlink"], 2)
+
+    def test_signals_end_it_in_order(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with harness.Server() as server:
+                os.kill(server.pid, number)
+                self.assertEqual(server.wait(), 0, server.log())
+                self.assertIn("drain", server.log())
+
+    def test_health_says_no_where_nobody_serves(self):
+        self.assertNotEqual(vfsctl(f"127.0.0.1:{harness.free_port()}", "health").returncode, 0)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
