@@ -423,5 +423,103 @@ TEST_P(OperationTest, EveryOperationIsCounted) {
   EXPECT_EQ(hits, std::string_view(GetParam()) == "all" ? 3 : 0);
 }
 
+TEST_P(OperationTest, NodesLinksAndTheirTargets) {
+  const uint64_t session = OpenSession();
+  v1::MakeNodeRequest node;
+  node.set_session(session);
+  node.set_path("/device");
+  node.set_mode(abi::kSIfchr | 0600);
+  node.set_rdev_major(5);
+  node.set_rdev_minor(300);
+  EXPECT_EQ(Reason(&Stub::MakeNode, node), "OK");
+  EXPECT_EQ(Stat(session, "/device").rdev_major(), 5u);
+  EXPECT_EQ(Stat(session, "/device").rdev_minor(), 300u);
+
+  v1::MakeLinkRequest link;
+  link.set_session(session);
+  link.set_old_path("/device");
+  link.set_new_path("/same");
+  EXPECT_EQ(Reason(&Stub::MakeLink, link), "OK");
+  EXPECT_EQ(Reason(&Stub::MakeLink, link), "EEXIST");
+  EXPECT_EQ(Stat(session, "/same").ino(), Stat(session, "/device").ino());
+  EXPECT_EQ(Stat(session, "/same").nlink(), 2u);
+
+  v1::MakeSymlinkRequest symlink;
+  symlink.set_session(session);
+  symlink.set_path("/link");
+  EXPECT_EQ(Reason(&Stub::MakeSymlink, symlink), "EFAULT");
+  symlink.set_target("");
+  EXPECT_EQ(Reason(&Stub::MakeSymlink, symlink), "ENOENT");
+  symlink.set_target("/device");
+  EXPECT_EQ(Reason(&Stub::MakeSymlink, symlink), "OK");
+  symlink.set_path("/raw");
+  symlink.set_raw_target("caf\xe9");
+  EXPECT_EQ(Reason(&Stub::MakeSymlink, symlink), "OK");
+
+  v1::ReadLinkRequest read;
+  read.set_session(session);
+  read.set_path("/link");
+  v1::ReadLinkResponse target;
+  ASSERT_TRUE(Call(&Stub::ReadLink, read, &target).ok());
+  EXPECT_EQ(target.target(), "/device");
+  read.set_path("/raw");
+  ASSERT_TRUE(Call(&Stub::ReadLink, read, &target).ok());
+  EXPECT_EQ(target.raw_target(), "caf\xe9");
+  read.set_path("/device");
+  EXPECT_EQ(Reason(&Stub::ReadLink, read), "EINVAL");
+  for (const char* path : {"/device", "/same", "/link", "/raw"}) {
+    Unlink(session, path);
+  }
+}
+
+TEST_P(OperationTest, AttributesAreSet) {
+  const uint64_t session = OpenSession();
+  MakeFile(session, "/file");
+  v1::SetAttributesRequest set;
+  set.set_session(session);
+  set.set_path("/file");
+  set.set_mode(0600);
+  set.set_uid(7);
+  set.set_size_bytes(4096);
+  set.set_atime_seconds(-5);
+  set.set_atime_nanoseconds(6);
+  set.set_mtime_seconds(0);
+  EXPECT_EQ(Reason(&Stub::SetAttributes, set), "OK");
+  const v1::StatResponse now = Stat(session, "/file");
+  EXPECT_EQ(now.mode(), abi::kSIfreg | 0600u);
+  EXPECT_EQ(now.uid(), 7u);
+  EXPECT_EQ(now.gid(), 0u);
+  EXPECT_EQ(now.size(), 4096u);
+  EXPECT_EQ(now.atime_seconds(), -5);
+  EXPECT_EQ(now.atime_nanoseconds(), 6u);
+  EXPECT_EQ(now.mtime_seconds(), 0);
+  set.set_size_bytes(-1);
+  EXPECT_EQ(Reason(&Stub::SetAttributes, set), "EINVAL");
+  set.clear_size_bytes();
+  set.set_atime_nanoseconds(1'000'000'000);
+  EXPECT_EQ(Reason(&Stub::SetAttributes, set), "EINVAL");
+  set.clear_atime_nanoseconds();
+  set.set_path("/missing");
+  EXPECT_EQ(Reason(&Stub::SetAttributes, set), "ENOENT");
+  Unlink(session, "/file");
+}
+
+TEST_P(OperationTest, FileSystemsTellAboutThemselves) {
+  const uint64_t session = OpenSession();
+  v1::StatFilesystemRequest request;
+  request.set_session(session);
+  request.set_path("/");
+  v1::StatFilesystemResponse top;
+  ASSERT_TRUE(Call(&Stub::StatFilesystem, request, &top).ok());
+  EXPECT_EQ(top.name_max(), 255u);
+  EXPECT_EQ(top.block_size(), 4096u);
+  request.set_path("/proc/version");
+  v1::StatFilesystemResponse proc;
+  ASSERT_TRUE(Call(&Stub::StatFilesystem, request, &proc).ok());
+  EXPECT_NE(top.dev_minor(), proc.dev_minor());
+  request.clear_path();
+  EXPECT_EQ(Reason(&Stub::StatFilesystem, request), "EFAULT");
+}
+
 }  // namespace
 }  // namespace vfsd::contract

@@ -89,6 +89,60 @@ TEST_P(ServerTest, AdministrationCanBeLeftOut) {
             grpc::StatusCode::UNIMPLEMENTED);
 }
 
+TEST_P(ServerTest, TreesAreMountedAndUnmounted) {
+  const uint64_t session = OpenSession();
+  MakeDirectory(session, "/mnt");
+  const auto reason = [](const grpc::Status& status) {
+    return status.ok() ? std::string("OK") : ReasonOf(status);
+  };
+  v1::MountRequest mount;
+  mount.set_path("/mnt");
+  v1::MountResponse mounted;
+  const auto try_mount = [&] {
+    grpc::ClientContext context;
+    SetDeadline(context);
+    return reason(admin().Mount(&context, mount, &mounted));
+  };
+  EXPECT_EQ(try_mount(), "MALFORMED_REQUEST");
+  mount.set_empty_tree(true);
+  mount.set_read_only(true);
+  EXPECT_EQ(try_mount(), "OK");
+  v1::MakeDirectoryRequest make;
+  make.set_session(session);
+  make.set_path("/mnt/d");
+  EXPECT_EQ(Reason(&Stub::MakeDirectory, make), "EROFS");
+
+  v1::ListMountsResponse list;
+  {
+    grpc::ClientContext context;
+    SetDeadline(context);
+    ASSERT_TRUE(
+        admin().ListMounts(&context, v1::ListMountsRequest(), &list).ok());
+  }
+  ASSERT_EQ(list.mounts_size(), 3);
+  EXPECT_EQ(list.mounts(0).path(), "/");
+  EXPECT_EQ(list.mounts(1).path(), "/proc");
+  EXPECT_EQ(list.mounts(2).path(), "/mnt");
+  EXPECT_TRUE(list.mounts(2).read_only());
+
+  v1::UnmountRequest unmount;
+  unmount.set_path("/mnt");
+  v1::UnmountResponse unmounted;
+  const auto try_unmount = [&] {
+    grpc::ClientContext context;
+    SetDeadline(context);
+    return reason(admin().Unmount(&context, unmount, &unmounted));
+  };
+  const uint64_t handle = Open(session, "/mnt");
+  EXPECT_EQ(try_unmount(), "EBUSY");
+  Close(session, handle);
+  EXPECT_EQ(try_unmount(), "OK");
+  EXPECT_EQ(try_unmount(), "EINVAL");
+  EXPECT_EQ(Reason(&Stub::MakeDirectory, make), "OK");
+  Unlink(session, "/mnt/d", abi::kAtRemovedir);
+  Unlink(session, "/mnt", abi::kAtRemovedir);
+}
+
 TEST_P(ServerTest, HealthIsServed) { EXPECT_EQ(Health(), 1); }
 
 TEST_P(ServerTest, ReflectionNamesTheServices) {
