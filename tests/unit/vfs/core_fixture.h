@@ -274,6 +274,14 @@ class CoreTest : public testing::Test {
     return mount.value_or(nullptr);
   }
 
+  static std::vector<DirectoryEntry> Entries(const Process& process,
+                                             std::string_view path) {
+    Result<DirectoryPage> page = process.List(path);
+    EXPECT_TRUE(page.has_value()) << path;
+    return page.has_value() ? std::move(page->entries)
+                            : std::vector<DirectoryEntry>();
+  }
+
   Vfs& vfs() { return *vfs_; }
   SessionTable& sessions() { return *sessions_; }
   Executor& executor() { return *executor_; }
