@@ -14,6 +14,7 @@
 
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "server/vfs/open.h"
@@ -282,15 +283,18 @@ TEST_P(ReleaseEmptyTest, R7ARetriedWalkKeepsTheSameFile) {
   const int64_t allocated_before = hooks_.allocated;
   const int64_t freed_before = hooks_.freed;
   const int64_t locked_before = vfs().locked_walks.Sum();
-  {
-    // As if a rename were under way there: the lock-free walk leaves.
-    const sync::SeqLockWriter renaming(directory.inode().walk_lock);
+  // As if a rename were under way there: the lock-free walk leaves, and the
+  // locked one waits for the end of it.
+  directory.inode().walk_lock.WriteLock();
+  std::thread opener([&p] {
     EXPECT_EQ(p.TryOpen("/d/missing", kORdOnly), Errno::kENOENT);
-    EXPECT_EQ(p.TryOpen("/d/f", kORdOnly), Errno::kOk);
-  }
-  EXPECT_EQ(vfs().locked_walks.Sum() - locked_before, 2);
-  EXPECT_EQ(hooks_.allocated - allocated_before, 2);
-  EXPECT_EQ(hooks_.freed - freed_before, 2);
+  });
+  while (vfs().locked_walks.Sum() == locked_before) std::this_thread::yield();
+  directory.inode().walk_lock.WriteUnlock();
+  opener.join();
+  EXPECT_EQ(vfs().locked_walks.Sum() - locked_before, 1);
+  EXPECT_EQ(hooks_.allocated - allocated_before, 1);
+  EXPECT_EQ(hooks_.freed - freed_before, 1);
   EXPECT_EQ(Read(p), before);
 }
 
