@@ -2,6 +2,7 @@
 
 #include <thread>
 
+#include "absl/synchronization/mutex.h"
 #include "server/sync/rcu.h"
 
 namespace vfsd::vfs {
@@ -11,7 +12,13 @@ Vfs::Vfs(const VfsOptions& options, std::shared_ptr<FileSystem> top,
     : fast_paths(options.fast_paths),
       files(options.max_files, options.hooks),
       options_(options),
-      top_(mounts.MountTop(std::move(top), top_options)) {}
+      top_(mounts.MountTop(std::move(top), top_options)) {
+  // Packaged abseil remembers in which order mutexes were ever taken, and
+  // aborts on a cycle. The order of two directories follows from which is above
+  // the other, so it turns round when renames turn that round: no deadlock (the
+  // rename mutex is held), but the end of the process.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+}
 
 Vfs::~Vfs() {
   // What was closed or removed last must not outlive the tables it refers to.

@@ -286,9 +286,8 @@ TEST_P(ReleaseEmptyTest, R7ARetriedWalkKeepsTheSameFile) {
   // As if a rename were under way there: the lock-free walk leaves, and the
   // locked one waits for the end of it.
   directory.inode().walk_lock.WriteLock();
-  std::thread opener([&p] {
-    EXPECT_EQ(p.TryOpen("/d/missing", kORdOnly), Errno::kENOENT);
-  });
+  std::thread opener(
+      [&p] { EXPECT_EQ(p.TryOpen("/d/missing", kORdOnly), Errno::kENOENT); });
   while (vfs().locked_walks.Sum() == locked_before) std::this_thread::yield();
   directory.inode().walk_lock.WriteUnlock();
   opener.join();
