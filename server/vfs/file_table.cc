@@ -126,6 +126,10 @@ Handle FileTable::Install(Slot slot, File* file) {
     // The session ended meanwhile: the handle is born closed.
     File* expected = file;
     if (state.file.compare_exchange_strong(expected, nullptr)) {
+      {
+        const sync::SpinLockHolder lock(&mu_);
+        FreeSlot(slot.index);
+      }
       accounting_.Put(file);
     }
   }

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <barrier>
 #include <set>
 #include <thread>
 #include <vector>
@@ -27,12 +28,31 @@ TEST(ShardedCounterTest, AThreadKeepsItsShard) {
   for (int i = 0; i < 100; ++i) EXPECT_EQ(CounterShard(), shard);
 }
 
-TEST(ShardedCounterTest, ThreadsSpreadOverAllShards) {
-  std::set<size_t> shards;
-  for (size_t i = 0; i < kCounterShards; ++i) {
-    std::thread([&shards] { shards.insert(CounterShard()); }).join();
+TEST(ShardedCounterTest, ThreadsThatLiveTogetherHaveShardsOfTheirOwn) {
+  CounterShard();  // this thread's, if it has none yet
+  // Others of the process may have some: ask for half of them.
+  constexpr size_t kThreads = kCounterShards / 2;
+  std::vector<size_t> shards(kThreads);
+  std::barrier all_have_one(kThreads);
+  std::vector<std::thread> threads;
+  for (size_t& shard : shards) {
+    threads.emplace_back([&shard, &all_have_one] {
+      shard = CounterShard();
+      all_have_one.arrive_and_wait();
+    });
   }
-  EXPECT_EQ(shards.size(), kCounterShards);
+  for (std::thread& thread : threads) thread.join();
+  shards.push_back(CounterShard());
+  EXPECT_EQ(std::set<size_t>(shards.begin(), shards.end()).size(),
+            shards.size());
+}
+
+TEST(ShardedCounterTest, AThreadThatEndsGivesItsShardToTheNext) {
+  size_t first = 0;
+  size_t second = 0;
+  std::thread([&first] { first = CounterShard(); }).join();
+  std::thread([&second] { second = CounterShard(); }).join();
+  EXPECT_EQ(first, second);
 }
 
 TEST(ShardedCounterTest, IsExactAfterMoreThreadsThanShards) {

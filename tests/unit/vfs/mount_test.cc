@@ -94,9 +94,19 @@ TEST_P(MountTest, NestedMountsAreUnmountedFromWithin) {
   Mount* const inner = MountMem(p, "/m/n");
   EXPECT_EQ(Place(p.Stat("/m/n/../..")), Place(p.Stat("/")));
   EXPECT_EQ(Unmount(outer), Errno::kEBUSY);
-  EXPECT_EQ(Unmount(outer, /*lazy=*/true), Errno::kEBUSY);
   EXPECT_EQ(Unmount(inner), Errno::kOk);
   EXPECT_EQ(Unmount(outer), Errno::kOk);
+}
+
+TEST_P(MountTest, ALazyUnmountDetachesAllThatIsMountedWithin) {
+  const Process p = Start();
+  Mount* const outer = MountAtM(p);
+  ASSERT_EQ(p.MakeDirectory("/m/n"), Errno::kOk);
+  MountMem(p, "/m/n");
+  EXPECT_EQ(vfs().mounts.size(), 3U);
+  EXPECT_EQ(Unmount(outer, /*lazy=*/true), Errno::kOk);
+  EXPECT_EQ(vfs().mounts.size(), 1U);
+  EXPECT_EQ(Process::ErrorOf(p.Stat("/m/n")), Errno::kENOENT);
 }
 
 TEST_P(MountTest, TheTopIsNeverUnmounted) {
