@@ -178,7 +178,15 @@ class Generator {
   void SetUp() {
     std::string path = known_.empty() || Chance(40) ? "" : PickOf(known_);
     path += "/" + Pick<std::string>({"a", "b", "c", "d", "e"});
-    switch (Below(6)) {
+    switch (Below(7)) {
+      case 5: {
+        Step& step = Add(Kind::kMakeNode);
+        step.path = path;
+        step.mode = Pick<uint32_t>({0666, 0644, 0600, 0222}) |
+                    Pick<uint32_t>({abi::kSIfifo, abi::kSIfifo, abi::kSIfsock,
+                                    abi::kSIfreg, abi::kSIfchr});
+        break;
+      }
       case 0:
       case 1:
       case 2: {
