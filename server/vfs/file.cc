@@ -104,6 +104,8 @@ void FileAccounting::Finish(File* file) {
       if (file->inode().IsSynthetic())
         file->inode().synthetic_file().Release(*file);
     }
+    if (file->HasMode(kFileRead) && linux_abi::IsFifo(file->inode().mode()))
+      file->inode().AddFifoReaders(-1);
     if (file->HasMode(kFileWriter)) file->path().mount->DropWrite();
     file->path_pin_.Reset();
   }

@@ -36,6 +36,9 @@ Inode::Inode(Init init)
     payload_.synthetic = init.synthetic.release();
   } else if (IsDirectory()) {
     payload_.directory = std::make_unique<Directory>().release();
+  } else if (linux_abi::IsFifo(init.mode)) {
+    payload_.fifo_readers =
+        std::make_unique<std::atomic<int64_t>>(0).release();
   } else if (IsSymlink()) {
     payload_.target = std::make_unique<std::string>(init.target).release();
     size_.store(init.target.size(), std::memory_order_relaxed);
@@ -49,6 +52,8 @@ Inode::~Inode() {
     delete payload_.synthetic;
   } else if (IsDirectory()) {
     delete payload_.directory;
+  } else if (linux_abi::IsFifo(mode())) {
+    delete payload_.fifo_readers;
   } else if (IsSymlink()) {
     delete payload_.target;
   }

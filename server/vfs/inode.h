@@ -126,6 +126,14 @@ class Inode {
     return linux_abi::IsDevice(mode()) ? payload_.device : 0;
   }
 
+  // Open files that read this fifo. REQUIRES: a fifo.
+  int64_t FifoReaders() const {
+    return payload_.fifo_readers->load(std::memory_order_relaxed);
+  }
+  void AddFifoReaders(int64_t delta) {
+    payload_.fifo_readers->fetch_add(delta, std::memory_order_relaxed);
+  }
+
   // All attributes of one moment.
   InodeAttributes ReadAttributes() const;
 
@@ -175,6 +183,7 @@ class Inode {
     Directory* directory;      // owned
     std::string* target;       // owned
     SyntheticFile* synthetic;  // owned
+    std::atomic<int64_t>* fifo_readers;  // owned
     uint64_t device;
   } payload_;
   const uint64_t ino_;

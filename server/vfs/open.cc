@@ -319,6 +319,21 @@ Errno FileOpener::Open(const PinnedPath& path, File& file) {
   return Open(PinnedPath::Share(path.view()), file);
 }
 
+namespace {
+
+// fifo_open(), but that it never waits for the other end.
+Errno OpenFifo(Inode& inode, uint32_t access, uint32_t flags) {
+  if (access == 0) return Errno::kEINVAL;
+  if ((access & kFileRead) != 0) {
+    inode.AddFifoReaders(1);
+  } else if ((flags & kONonblock) != 0 && inode.FifoReaders() == 0) {
+    return Errno::kENXIO;
+  }
+  return Errno::kOk;
+}
+
+}  // namespace
+
 Errno FileOpener::DoOpen(PinnedPath&& path, File& file) {
   file.path_ = path.view();
   file.path_pin_ = std::move(path);
@@ -357,9 +372,9 @@ Errno FileOpener::DoOpen(PinnedPath&& path, File& file) {
     if (error != Errno::kOk) return fail(error);
   } else if (type == kSIfsock || type == kSIfchr || type == kSIfblk) {
     return fail(Errno::kENXIO);  // no driver, and nobody listens
-  } else if (type == kSIfifo && (file.flags() & (kOAccMode | kONonblock)) ==
-                                    (kOWrOnly | kONonblock)) {
-    return fail(Errno::kENXIO);  // nobody reads
+  } else if (type == kSIfifo) {
+    const Errno error = OpenFifo(inode, access, file.flags());
+    if (error != Errno::kOk) return fail(error);
   }
   set_mode(kFileOpened);
   // Late: the file has been opened, and is closed like one.

@@ -8,8 +8,12 @@
 namespace vfsd::differential {
 
 void ClockTicks::Next() {
-  const Timestamp before = Timestamp::Now();
-  while (Timestamp::Now() == before) {
+  // The kernel may stamp with the fine clock, which is ahead of the coarse one:
+  // a tick begins once the coarse clock has passed all that was stamped.
+  timespec fine;
+  clock_gettime(CLOCK_REALTIME, &fine);
+  const Timestamp latest(fine.tv_sec, static_cast<uint32_t>(fine.tv_nsec));
+  while (Timestamp::Now() <= latest) {
     const timespec nap{0, 200'000};
     nanosleep(&nap, nullptr);
   }

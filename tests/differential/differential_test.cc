@@ -283,6 +283,13 @@ int Main(int argc, char** argv) {
                  "Runs the programs of these files and nothing else");
   CLI11_PARSE(app, argc, argv);
   fmt::print("seed {}\n", options.seed);
+  // The kernel runner changes the working directory.
+  const auto make_absolute = [](std::string& path) {
+    if (!path.empty()) path = std::filesystem::absolute(path);
+  };
+  make_absolute(options.rows);
+  make_absolute(options.regressions);
+  for (std::string& path : options.replay) make_absolute(path);
 
   std::string reason;
   std::unique_ptr<KernelRunner> kernel = KernelRunner::Make(reason);

@@ -82,20 +82,52 @@ class Generator {
     return path;
   }
 
-  std::string KnownPath() {
-    if (known_.empty()) return RandomPath();
-    std::string path = PickOf(known_);
-    if (Chance(25)) path += "/" + Name();
+  // What the program probably made. It may have failed, and it may be gone.
+  struct Known {
+    std::string path;
+    char type;  // 'd'irectory, 'f'ile or 'l'ink
+  };
+
+  // Of that type, if there is one; '*': any.
+  std::string KnownOf(char type) {
+    for (int i = 0; i < 8 && !known_.empty(); ++i) {
+      const Known& known = PickOf(known_);
+      if (type == '*' || known.type == type) return known.path;
+    }
+    return type == 'd' ? "" : RandomPath();
+  }
+
+  std::string KnownPath(char type = '*') {
+    std::string path = KnownOf(type);
+    if (path.empty()) path = "/";
+    if (Chance(8)) path += "/" + Name();
     if (Chance(5)) path += Pick<std::string>({"/.", "/..", "/../a", "/./b"});
     if (Chance(5)) path.insert(0, Pick<std::string>({"/", "/..", "/."}));
     if (Chance(15)) path.erase(0, 1);
     return path;
   }
 
+  // A name in a directory, where something may be made.
+  std::string NewPath() {
+    if (Chance(10)) return KnownPath();
+    return (Chance(30) ? "" : KnownOf('d')) + "/" + Name();
+  }
+
+  // What kind of path a step is after.
+  enum class Wanted { kAny, kDirectory, kFile, kLink, kNew };
+
   // A path that may be anything, NULL included.
-  PathText AnyPath() {
+  PathText AnyPath(Wanted wanted) {
     if (Chance(3)) return SpecialPath();
-    std::string path = Chance(65) ? KnownPath() : RandomPath();
+    std::string path;
+    if (Chance(12)) {
+      path = RandomPath();
+    } else if (wanted == Wanted::kNew) {
+      path = NewPath();
+    } else {
+      constexpr char kTypes[] = {'*', 'd', 'f', 'l'};
+      path = KnownPath(Chance(75) ? kTypes[static_cast<size_t>(wanted)] : '*');
+    }
     if (Chance(7)) path += Pick<std::string>({"/", "/", "//"});
     return path;
   }
@@ -133,30 +165,51 @@ class Generator {
     }
   }
 
-  int ADirectory() {
-    if (Chance(handles_.empty() ? 97 : 65)) return kCwd;
-    if (!handles_.empty() && Chance(93)) return PickOf(handles_);
+  // An open handle, or nearly so.
+  struct Open {
+    int number;
+    std::string path;
+    bool is_directory;  // probably
+  };
+
+  int AHandle() {
+    if (!handles_.empty() && Chance(92)) return PickOf(handles_).number;
     if (!closed_.empty() && Chance(60)) return PickOf(closed_);
     return kNoHandle;
   }
 
   // dir and path that often are relative to an open handle.
-  void SetPlace(int& dir, PathText& path) {
-    dir = ADirectory();
-    path = AnyPath();
-    if (dir != kCwd && path.has_value() && path->starts_with('/') &&
-        Chance(70)) {
-      path->erase(0, path->find_first_not_of('/'));
+  void SetPlace(int& dir, PathText& path, Wanted wanted) {
+    dir = kCwd;
+    path = AnyPath(wanted);
+    if (Chance(handles_.empty() ? 97 : 70)) return;
+    if (Chance(20)) {
+      dir = AHandle();
+      return;
+    }
+    for (int i = 0; i < 6 && !handles_.empty(); ++i) {
+      const Open& open = PickOf(handles_);
+      if (!open.is_directory) continue;
+      dir = open.number;
+      // Below the directory where it is known to be, else any name.
+      if (path.has_value() && path->starts_with(open.path + "/")) {
+        path->erase(0, open.path.size() + 1);
+      } else if (Chance(60)) {
+        path = Name();
+      } else if (path.has_value() && path->starts_with('/') && Chance(70)) {
+        path->erase(0, path->find_first_not_of('/'));
+      }
+      return;
     }
   }
 
-  void Learn(const PathText& path) {
+  void Learn(const PathText& path, char type) {
     if (!path.has_value() || path->empty() || path->size() > 300) return;
     if (path->front() != '/') return;
-    if (known_.size() < 24) {
-      known_.push_back(*path);
+    if (known_.size() < 20) {
+      known_.push_back({*path, type});
     } else {
-      known_[Below(known_.size())] = *path;
+      known_[Below(known_.size())] = {*path, type};
     }
   }
 
@@ -175,12 +228,22 @@ class Generator {
 
   // By root, and mostly successful: something to work on.
   void SetUp() {
-    std::string path = known_.empty() || Chance(40) ? "" : PickOf(known_);
-    path += "/" + Pick<std::string>({"a", "b", "c", "d", "e"});
-    switch (Below(6)) {
+    const std::string path = (Chance(35) ? "" : KnownOf('d')) + "/" +
+                             Pick<std::string>({"a", "b", "c", "d", "e"});
+    char type = 'f';
+    switch (Below(7)) {
+      case 5: {
+        Step& step = Add(Kind::kMakeNode);
+        step.path = path;
+        step.mode = Pick<uint32_t>({0666, 0644, 0600, 0222}) |
+                    Pick<uint32_t>({abi::kSIfifo, abi::kSIfifo, abi::kSIfsock,
+                                    abi::kSIfreg, abi::kSIfchr});
+        break;
+      }
       case 0:
       case 1:
       case 2: {
+        type = 'd';
         Step& step = Add(Kind::kMakeDirectory);
         step.path = path;
         step.mode = Pick<uint32_t>({0755, 0777, 0700, 01777});
@@ -203,10 +266,11 @@ class Generator {
         break;
       }
       default:
+        type = 'l';
         MakeSymlink(path);
     }
     if (Chance(25)) ChangeOwner(path);
-    Learn(path);
+    Learn(path, type);
   }
 
   std::string Target() {
@@ -214,7 +278,7 @@ class Generator {
       return Pick<std::string>(
           {".", "..", "/", "./", "../", "a/", "/b/", "//"});
     }
-    std::string path = Chance(70) ? KnownPath() : RandomPath();
+    std::string path = Chance(80) ? KnownPath() : RandomPath();
     if (Chance(10)) path += "/";
     if (Chance(50)) path.erase(0, path.find_first_not_of('/'));
     return path.empty() ? "." : path;
@@ -244,9 +308,9 @@ class Generator {
       step.path = fmt::format("/l{}", i);
       target = fmt::format("l{}", i);
     }
-    Learn("/" + target);
-    Learn("/" + target);
-    Learn("/" + target + "/a");
+    Learn("/" + target, 'l');
+    Learn("/" + target, 'd');
+    Learn("/" + target + "/a", 'f');
     steps_ += length;
   }
 
@@ -272,13 +336,13 @@ class Generator {
 
   // Mounts are root's, at plain paths: what they do to walks is what counts.
   std::string MountPath() {
-    if (!mounted_.empty() && Chance(60)) return PickOf(mounted_);
-    return KnownPath();
+    if (!mounted_.empty() && Chance(70)) return PickOf(mounted_);
+    return KnownPath('d');
   }
 
   void AddMount() {
     Step& step = Add(Kind::kMount);
-    step.path = KnownPath();
+    step.path = KnownPath('d');
     mounted_.push_back(*step.path);
   }
 
@@ -319,14 +383,14 @@ class Generator {
   void AddReadLink() {
     Step& step = Add(Kind::kReadLink);
     step.actor = AnActor();
-    SetPlace(step.dir, step.path);
+    SetPlace(step.dir, step.path, Wanted::kLink);
     if (step.dir != kCwd && Chance(30)) step.path = "";
   }
 
   void AddMknod() {
     Step& step = Add(Kind::kMakeNode);
     step.actor = AnActor();
-    SetPlace(step.dir, step.path);
+    SetPlace(step.dir, step.path, Wanted::kNew);
     step.mode = Permissions() |
                 Pick<uint32_t>({abi::kSIfifo, abi::kSIfifo, abi::kSIfsock,
                                 abi::kSIfchr, abi::kSIfblk, abi::kSIfreg, 0,
@@ -336,35 +400,35 @@ class Generator {
       step.device_major = 0xabc;
       step.device_minor = 0xdef;
     }
-    if (step.dir == kCwd) Learn(step.path);
+    if (step.dir == kCwd) Learn(step.path, 'f');
   }
 
   void AddSymlink() {
     Step& step = Add(Kind::kMakeSymlink);
     step.actor = AnActor();
-    SetPlace(step.dir, step.path);
+    SetPlace(step.dir, step.path, Wanted::kNew);
     step.path2 = Chance(4) ? SpecialPath() : PathText(Target());
-    if (step.dir == kCwd) Learn(step.path);
+    if (step.dir == kCwd) Learn(step.path, 'l');
   }
 
   void AddLink() {
     Step& step = Add(Kind::kMakeLink);
     step.actor = AnActor();
-    SetPlace(step.dir, step.path);
-    SetPlace(step.dir2, step.path2);
+    SetPlace(step.dir, step.path, Wanted::kFile);
+    SetPlace(step.dir2, step.path2, Wanted::kNew);
     if (Chance(25)) step.flags |= abi::kAtSymlinkFollow;
     if (Chance(25)) {
       step.flags |= abi::kAtEmptyPath;
       if (Chance(70)) step.path = "";
     }
     if (Chance(2)) step.flags |= Pick<uint32_t>({1, 0x100, 0x2000});
-    if (step.dir2 == kCwd) Learn(step.path2);
+    if (step.dir2 == kCwd) Learn(step.path2, 'f');
   }
 
   // Where attributes are changed: by path, or the f-form.
   void SetAttributePlace(Step& step) {
     step.actor = AnActor();
-    SetPlace(step.dir, step.path);
+    SetPlace(step.dir, step.path, Wanted::kAny);
     if (step.dir != kCwd && Chance(50)) {
       step.path.reset();
       return;
@@ -455,20 +519,32 @@ class Generator {
     Step& step = Add(Kind::kOpen);
     step.actor = AnActor();
     step.result = next_handle_++;
-    SetPlace(step.dir, step.path);
     step.flags = OpenFlags();
+    const bool makes = (step.flags & abi::kOCreat) != 0 && Chance(60);
+    const bool directory =
+        !makes && ((step.flags & (abi::kODirectory | abi::kOTmpfileBit)) != 0 ||
+                   Chance(20));
+    // A directory is opened for reading, mostly.
+    if (directory && Chance(60)) {
+      step.flags &= ~(abi::kOAccMode | abi::kOTrunc | abi::kOCreat);
+      if ((step.flags & abi::kOTmpfileBit) != 0) step.flags |= abi::kORdWr;
+    }
+    SetPlace(step.dir, step.path,
+             makes       ? Wanted::kNew
+             : directory ? Wanted::kDirectory
+                         : Wanted::kFile);
     // An open of a fifo must not wait for the other end.
     if ((step.flags & abi::kOAccMode) != abi::kORdWr)
       step.flags |= abi::kONonblock;
     step.mode = Chance(90) ? Permissions() : static_cast<uint32_t>(random_());
-    handles_.push_back(step.result);
-    if ((step.flags & abi::kOCreat) != 0 && step.dir == kCwd) Learn(step.path);
+    handles_.push_back({step.result, step.path.value_or(""), directory});
+    if (makes && step.dir == kCwd) Learn(step.path, 'f');
   }
 
   void AddStat() {
     Step& step = Add(Kind::kStat);
     step.actor = AnActor();
-    SetPlace(step.dir, step.path);
+    SetPlace(step.dir, step.path, Wanted::kAny);
     if (Chance(30)) {
       step.flags |= abi::kAtEmptyPath;
       if (Chance(70)) {
@@ -490,7 +566,7 @@ class Generator {
   void AddAccess() {
     Step& step = Add(Kind::kAccess);
     step.actor = AnActor();
-    SetPlace(step.dir, step.path);
+    SetPlace(step.dir, step.path, Wanted::kAny);
     step.mode = static_cast<uint32_t>(Below(8));
     if (Chance(3)) step.mode |= Pick<uint32_t>({8, 0x10, 0x1000});
     if (Chance(15)) step.flags |= abi::kAtSymlinkNofollow;
@@ -509,7 +585,7 @@ class Generator {
     step.dir = kNoHandle;
     if (!handles_.empty() && Chance(90)) {
       const size_t index = Below(handles_.size());
-      step.dir = handles_[index];
+      step.dir = handles_[index].number;
       closed_.push_back(step.dir);
       handles_.erase(handles_.begin() + static_cast<long>(index));
     } else if (!closed_.empty() && Chance(50)) {
@@ -520,7 +596,7 @@ class Generator {
   void AddReaddir() {
     Step& step = Add(Kind::kReadDirectory);
     step.actor = AnActor();
-    SetPlace(step.dir, step.path);
+    SetPlace(step.dir, step.path, Wanted::kDirectory);
     if (step.dir != kCwd && Chance(60))
       step.path = Chance(50) ? PathText("") : std::nullopt;
     step.size = Pick<int64_t>({1, 2, 3, 100});
@@ -529,8 +605,7 @@ class Generator {
   void AddRead() {
     Step& step = Add(Kind::kRead);
     step.actor = AnActor();
-    step.dir = ADirectory();
-    if (step.dir == kCwd) step.dir = kNoHandle;
+    step.dir = AHandle();
     step.offset = Pick<int64_t>({0, 0, 1, 4096, -1});
     step.size = Pick<int64_t>({0, 1, 100});
   }
@@ -538,16 +613,18 @@ class Generator {
   void AddMkdir() {
     Step& step = Add(Kind::kMakeDirectory);
     step.actor = AnActor();
-    SetPlace(step.dir, step.path);
+    SetPlace(step.dir, step.path, Wanted::kNew);
     step.mode = Chance(90) ? Permissions() : static_cast<uint32_t>(random_());
-    if (step.dir == kCwd) Learn(step.path);
+    if (step.dir == kCwd) Learn(step.path, 'd');
   }
 
   void AddUnlink() {
     Step& step = Add(Kind::kUnlink);
     step.actor = AnActor();
-    SetPlace(step.dir, step.path);
-    if (Chance(45)) step.flags = abi::kAtRemovedir;
+    const bool directory = Chance(45);
+    SetPlace(step.dir, step.path,
+             directory ? Wanted::kDirectory : Wanted::kFile);
+    if (directory ? Chance(95) : Chance(5)) step.flags = abi::kAtRemovedir;
     if (Chance(2))
       step.flags |= Pick<uint32_t>({1, 0x100, 0x1000, 0x80000000U});
   }
@@ -555,12 +632,17 @@ class Generator {
   void AddRename() {
     Step& step = Add(Kind::kRename);
     step.actor = AnActor();
-    SetPlace(step.dir, step.path);
-    SetPlace(step.dir2, step.path2);
+    const bool directory = Chance(40);
+    SetPlace(step.dir, step.path,
+             directory ? Wanted::kDirectory : Wanted::kFile);
+    SetPlace(step.dir2, step.path2,
+             Chance(50)  ? Wanted::kNew
+             : directory ? Wanted::kDirectory
+                         : Wanted::kFile);
     if (Chance(15)) step.flags |= abi::kRenameNoreplace;
     if (Chance(15)) step.flags |= abi::kRenameExchange;
     if (Chance(2)) step.flags |= Pick<uint32_t>({8, 16, 0x80000000U});
-    if (step.dir2 == kCwd) Learn(step.path2);
+    if (step.dir2 == kCwd) Learn(step.path2, directory ? 'd' : 'f');
   }
 
   std::mt19937_64 random_;
@@ -570,8 +652,8 @@ class Generator {
   bool read_only_ = false;
   std::vector<std::string> mounted_;
   int next_handle_ = 1;
-  std::vector<std::string> known_;
-  std::vector<int> handles_;
+  std::vector<Known> known_;
+  std::vector<Open> handles_;
   std::vector<int> closed_;
 };
 
