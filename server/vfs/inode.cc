@@ -37,8 +37,7 @@ Inode::Inode(Init init)
   } else if (IsDirectory()) {
     payload_.directory = std::make_unique<Directory>().release();
   } else if (linux_abi::IsFifo(init.mode)) {
-    payload_.fifo_readers =
-        std::make_unique<std::atomic<int64_t>>(0).release();
+    payload_.fifo_readers = std::make_unique<std::atomic<int64_t>>(0).release();
   } else if (IsSymlink()) {
     payload_.target = std::make_unique<std::string>(init.target).release();
     size_.store(init.target.size(), std::memory_order_relaxed);

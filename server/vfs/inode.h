@@ -180,9 +180,9 @@ class Inode {
   std::atomic<uint16_t> flags_;
   const bool synthetic_;
   union {
-    Directory* directory;      // owned
-    std::string* target;       // owned
-    SyntheticFile* synthetic;  // owned
+    Directory* directory;                // owned
+    std::string* target;                 // owned
+    SyntheticFile* synthetic;            // owned
     std::atomic<int64_t>* fifo_readers;  // owned
     uint64_t device;
   } payload_;
