@@ -60,6 +60,17 @@ class WireReader {
     }
     return ReadLongVarint(value);
   }
+  // A tag takes at most five bytes, and what goes beyond 32 bits is dropped: so
+  // the generated classes read it.
+  bool ReadTag(uint32_t& tag) {
+    tag = 0;
+    for (int shift = 0; shift < 35 && cursor_ != end_; shift += 7) {
+      const auto byte = static_cast<unsigned char>(*cursor_++);
+      tag |= static_cast<uint32_t>(byte & 0x7f) << shift;
+      if (byte < 0x80) return true;
+    }
+    return Malformed();
+  }
   bool ReadLongVarint(uint64_t& value) {
     value = 0;
     for (int shift = 0; shift < 70 && cursor_ != end_; shift += 7) {
@@ -81,11 +92,11 @@ class WireReader {
   }
 
   bool ReadField(WireField& field, int depth) {
-    uint64_t tag;
-    if (!ReadVarint(tag)) return false;
-    field.number = static_cast<uint32_t>(tag >> 3);
+    uint32_t tag;
+    if (!ReadTag(tag)) return false;
+    field.number = tag >> 3;
     field.type = static_cast<WireType>(tag & 7);
-    if (tag > UINT32_MAX || field.number == 0) return Malformed();
+    if (field.number == 0) return Malformed();
     switch (field.type) {
       case WireType::kVarint:
         return ReadVarint(field.value);
@@ -114,8 +125,8 @@ class WireReader {
     if (depth > kMaxGroupDepth) return Malformed();
     while (cursor_ != end_) {
       const char* start = cursor_;
-      uint64_t tag;
-      if (!ReadVarint(tag)) return false;
+      uint32_t tag;
+      if (!ReadTag(tag)) return false;
       if (static_cast<WireType>(tag & 7) == WireType::kEndGroup) {
         return tag >> 3 == number || Malformed();
       }

@@ -285,7 +285,11 @@ void ExpectSameBatch(const std::string& bytes,
   RequestDecoder decoder;
   BatchOfRequests batch;
   ASSERT_EQ(decoder.DecodeBatch(bytes, kMaxOperations, batch),
-            RequestDecoder::Outcome::kOk);
+            RequestDecoder::Outcome::kOk)
+      << testing::PrintToString(
+             std::vector<uint8_t>(bytes.begin(), bytes.end()))
+      << "\n"
+      << message.ShortDebugString();
   EXPECT_EQ(batch.session, message.session());
   EXPECT_EQ(batch.stop_on_error, message.stop_on_error());
   ASSERT_EQ(batch.operations.size(),
