@@ -48,7 +48,7 @@ def check(root: pathlib.Path) -> list[str]:
 
 
 SAMPLES = [
-    lint.Sample({"a.md": "Do the network, see src/work/x, then $HOME/work and a.b/work.\n"}, None),
+    lint.Sample({"a.md": "Do the network, see src/wo" "rk/x, then $HOME/work and a.b/work.\n"}, None),
     lint.Sample({"a.sh": "cd /wo" "rk/main\n"}, "a path of one machine"),
     lint.Sample({"a.md": "see ../sha" "red/design.md\n"}, "outside the project"),
     lint.Sample({"a.cmake": "set(L /usr/local/bin/ccs" "lot)\n"}, "a tool of one machine"),
