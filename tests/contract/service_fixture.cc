@@ -79,13 +79,23 @@ std::shared_ptr<grpc::Channel> Service::Connect(
                                    arguments);
 }
 
-ServiceTest::ServiceTest() : before_(vfs::live_objects::TakeSnapshot()) {
+namespace {
+
+// Once all that was retired, by this test or an earlier one, is gone.
+vfs::live_objects::Snapshot SettledObjects() {
+  sync::RcuBarrier();
+  return vfs::live_objects::TakeSnapshot();
+}
+
+}  // namespace
+
+ServiceTest::ServiceTest() : before_(SettledObjects()) {
   Start(DefaultOptions());
 }
 
 ServiceTest::~ServiceTest() {
   Stop();
-  EXPECT_EQ(vfs::live_objects::TakeSnapshot(), before_);
+  EXPECT_EQ(SettledObjects(), before_);
 }
 
 Service::Options ServiceTest::DefaultOptions() const {
@@ -106,7 +116,7 @@ void ServiceTest::Restart(
 
 void ServiceTest::Start(Service::Options options) {
   service_ = std::make_unique<Service>(std::move(options));
-  started_ = vfs::live_objects::TakeSnapshot();
+  started_ = SettledObjects();
   channel_ = service_->Connect(service_->tcp_address());
   stub_ = v1::VfsService::NewStub(channel_);
   admin_ = v1::AdminService::NewStub(channel_);
@@ -119,16 +129,13 @@ void ServiceTest::Stop() {
     v1::CloseSessionResponse response;
     Call(&v1::VfsService::Stub::CloseSession, request, &response);
   }
-  // What was closed last is freed after a grace period.
-  sync::RcuBarrier();
-  EXPECT_EQ(vfs::live_objects::TakeSnapshot(), started_);
+  EXPECT_EQ(SettledObjects(), started_);
   EXPECT_EQ(service_->instance().sessions().open_handles(), 0u);
   EXPECT_EQ(service_->instance().vfs().files.nr_files(), 0);
   stub_.reset();
   admin_.reset();
   channel_.reset();
   service_.reset();
-  sync::RcuBarrier();
 }
 
 void ServiceTest::SetDeadline(grpc::ClientContext& context) {

@@ -208,10 +208,17 @@ class FaultHooks final : public SecurityHooks {
   std::atomic<int64_t> freed{0};
 };
 
+// The live objects once all that was retired is gone: what an earlier test
+// retired is no part of a later one's baseline.
+inline live_objects::Snapshot SettledObjects() {
+  sync::RcuBarrier();
+  return live_objects::TakeSnapshot();
+}
+
 class CoreTest : public testing::Test {
  protected:
   explicit CoreTest(const VfsOptions& options = {})
-      : baseline_(live_objects::TakeSnapshot()) {
+      : baseline_(SettledObjects()) {
     Restart(options);
   }
 
