@@ -47,8 +47,9 @@ void EveryUnary(const std::string& bytes, OperationList<Operations...>) {
 }  // namespace vfsd::rpc
 
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
-  // A difference ends the run where it is.
-  GTEST_FLAG_SET(break_on_failure, true);
+  // A difference ends the run where it is: what is thrown is not caught, and
+  // libFuzzer keeps the input.
+  GTEST_FLAG_SET(throw_on_failure, true);
   // The generated classes log every string that is not UTF-8.
   google::protobuf::SetLogHandler(nullptr);
   return 0;

@@ -159,8 +159,9 @@ void Directory(Input input) {
 }  // namespace vfsd::rpc
 
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
-  // A difference ends the run where it is.
-  GTEST_FLAG_SET(break_on_failure, true);
+  // A difference ends the run where it is: what is thrown is not caught, and
+  // libFuzzer keeps the input.
+  GTEST_FLAG_SET(throw_on_failure, true);
   return 0;
 }
 

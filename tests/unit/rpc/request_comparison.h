@@ -8,7 +8,10 @@
 #include <google/protobuf/message.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <numeric>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <variant>
@@ -176,16 +179,129 @@ inline void ExpectSame(const AnyOperationRequest& any,
       any);
 }
 
+// How many operations the generated classes find in a message's groups; nothing
+// if a group is one that no server can run (vfs.proto: MALFORMED_REQUEST).
+inline std::optional<size_t> OperationsOfGroups(
+    const v1::BatchRequest& message) {
+  std::vector<size_t> counts;
+  for (const v1::ColumnGroup& group : message.groups()) {
+    const v1::PathColumn* paths = nullptr;
+    const v1::HandleColumn* files = nullptr;
+    switch (group.kind_case()) {
+      case v1::ColumnGroup::kOpen:
+        if (group.open().has_paths()) paths = &group.open().paths();
+        break;
+      case v1::ColumnGroup::kAccess:
+        if (group.access().has_paths()) paths = &group.access().paths();
+        break;
+      case v1::ColumnGroup::kStat:
+        if (group.stat().has_paths()) paths = &group.stat().paths();
+        if (group.stat().has_files()) files = &group.stat().files();
+        break;
+      case v1::ColumnGroup::kClose:
+        if (group.close().has_files()) files = &group.close().files();
+        break;
+      case v1::ColumnGroup::kRead:
+        if (group.read().has_files()) files = &group.read().files();
+        break;
+      case v1::ColumnGroup::KIND_NOT_SET:
+        break;
+    }
+    if (paths != nullptr) {
+      if (!std::is_sorted(paths->ends().begin(), paths->ends().end()) ||
+          (paths->ends_size() > 0 &&
+           *paths->ends().rbegin() > paths->joined().size())) {
+        return std::nullopt;
+      }
+      counts.push_back(static_cast<size_t>(paths->ends_size()));
+    } else if (files != nullptr && files->has_group()) {
+      if (files->group() >= counts.size() ||
+          !message.groups(static_cast<int>(files->group())).has_open()) {
+        return std::nullopt;
+      }
+      counts.push_back(counts[files->group()]);
+    } else {
+      counts.push_back(
+          files == nullptr ? 0 : static_cast<size_t>(files->handles_size()));
+    }
+  }
+  return std::accumulate(counts.begin(), counts.end(), size_t{0});
+}
+
+// Group: ColumnGroup; a parameter so that only fields that a kind has are named.
+template <typename Group, typename Columns>
+void ExpectSameColumns(const Group& group, const Columns& message) {
+  VFSD_EXPECT_FIELD(group, flags)
+  VFSD_EXPECT_FIELD(group, mode)
+  VFSD_EXPECT_FIELD(group, mask)
+  VFSD_EXPECT_FIELD(group, unmasked_fields)
+  VFSD_EXPECT_FIELD(group, offset)
+  VFSD_EXPECT_FIELD(group, size)
+  if constexpr (requires { message.dir_handle(); }) {
+    EXPECT_EQ(group.dir.has_value(), message.has_dir_handle());
+    EXPECT_EQ(group.dir.value_or(0), message.dir_handle());
+  }
+  if constexpr (requires { message.paths(); }) {
+    ASSERT_EQ(group.paths.has_value(), message.has_paths());
+    if (group.paths.has_value()) {
+      EXPECT_EQ(group.paths->joined, message.paths().joined());
+      ASSERT_EQ(group.paths->ends.size(),
+                static_cast<size_t>(message.paths().ends_size()));
+      for (size_t i = 0; i < group.paths->ends.size(); ++i)
+        EXPECT_EQ(group.paths->ends[i],
+                  message.paths().ends(static_cast<int>(i)));
+    }
+  }
+  if constexpr (requires { message.files(); }) {
+    ASSERT_EQ(group.files.has_value(), message.has_files());
+    if (group.files.has_value()) {
+      EXPECT_EQ(group.files->group.has_value(), message.files().has_group());
+      EXPECT_EQ(group.files->group.value_or(0), message.files().group());
+      ASSERT_EQ(group.files->handles.size(),
+                static_cast<size_t>(message.files().handles_size()));
+      for (size_t i = 0; i < group.files->handles.size(); ++i)
+        EXPECT_EQ(group.files->handles[i],
+                  message.files().handles(static_cast<int>(i)));
+    }
+  }
+}
+
+inline void ExpectSame(const ColumnGroup& group,
+                       const v1::ColumnGroup& message) {
+  ASSERT_EQ(group.kind, static_cast<uint32_t>(message.kind_case()));
+  switch (message.kind_case()) {
+    case v1::ColumnGroup::kOpen:
+      return ExpectSameColumns(group, message.open());
+    case v1::ColumnGroup::kClose:
+      return ExpectSameColumns(group, message.close());
+    case v1::ColumnGroup::kStat:
+      return ExpectSameColumns(group, message.stat());
+    case v1::ColumnGroup::kAccess:
+      return ExpectSameColumns(group, message.access());
+    case v1::ColumnGroup::kRead:
+      return ExpectSameColumns(group, message.read());
+    case v1::ColumnGroup::KIND_NOT_SET:
+      return;
+  }
+}
+
 inline void ExpectSameBatch(const std::string& bytes,
                             const v1::BatchRequest& message) {
   RequestDecoder decoder;
   BatchOfRequests batch;
-  ASSERT_EQ(decoder.DecodeBatch(bytes, kMaxOperations, batch),
-            RequestDecoder::Outcome::kOk)
+  const std::optional<size_t> in_groups = OperationsOfGroups(message);
+  const RequestDecoder::Outcome expected =
+      !in_groups.has_value() ? RequestDecoder::Outcome::kMalformed
+      : *in_groups + static_cast<size_t>(message.operations_size()) >
+              kMaxOperations
+          ? RequestDecoder::Outcome::kTooManyOperations
+          : RequestDecoder::Outcome::kOk;
+  ASSERT_EQ(decoder.DecodeBatch(bytes, kMaxOperations, batch), expected)
       << testing::PrintToString(
              std::vector<uint8_t>(bytes.begin(), bytes.end()))
       << "\n"
       << message.ShortDebugString();
+  if (expected != RequestDecoder::Outcome::kOk) return;
   EXPECT_EQ(batch.session, message.session());
   EXPECT_EQ(batch.stop_on_error, message.stop_on_error());
   ASSERT_EQ(batch.operations.size(),
@@ -194,6 +310,9 @@ inline void ExpectSameBatch(const std::string& bytes,
     ExpectSame(batch.operations[static_cast<size_t>(i)], message.operations(i),
                decoder.credentials());
   }
+  ASSERT_EQ(batch.groups.size(), static_cast<size_t>(message.groups_size()));
+  for (int i = 0; i < message.groups_size(); ++i)
+    ExpectSame(batch.groups[static_cast<size_t>(i)], message.groups(i));
 }
 
 #undef VFSD_EXPECT_FIELD

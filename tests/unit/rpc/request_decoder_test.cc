@@ -108,7 +108,11 @@ class RandomMessages {
         break;
       }
       case FieldDescriptor::CPPTYPE_UINT64:
-        reflection.SetUInt64(&message, &field, Number());
+        if (add) {
+          reflection.AddUInt64(&message, &field, Number());
+        } else {
+          reflection.SetUInt64(&message, &field, Number());
+        }
         break;
       case FieldDescriptor::CPPTYPE_INT64:
         reflection.SetInt64(&message, &field, static_cast<int64_t>(Number()));
