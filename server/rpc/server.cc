@@ -11,19 +11,13 @@
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "grpc/reflection/v1alpha/reflection.grpc.pb.h"
 #include "server/rpc/cpu_allowance.h"
+#include "server/rpc/transport_options.h"
 #include "vfs/v1/admin.grpc.pb.h"
 #include "vfs/v1/vfs.grpc.pb.h"
 
 namespace vfsd::rpc {
 namespace {
 
-// Beyond the limit that clients are told, so that what is a little too large
-// gets a reason from us instead of a bare status from gRPC.
-constexpr int kReceiveSlackBytes = 1024 * 1024;
-// A connection holds no more calls at once; a client's further ones wait there.
-constexpr int kMaxCallsPerConnection = 4096;
-// Clients may keep idle connections alive with a ping in this time.
-constexpr int kMinPingIntervalMilliseconds = 10'000;
 // No call for so long while draining: there will be none.
 constexpr auto kQuiet = std::chrono::milliseconds(100);
 // Busy clients get DRAINING at least until they pause, at most for so long.
@@ -92,17 +86,7 @@ std::expected<std::unique_ptr<Server>, std::string> Server::Start(
   for (const std::unique_ptr<RawService>& service : server->services_) {
     builder.RegisterService(&service->service());
   }
-  builder.SetMaxReceiveMessageSize(
-      static_cast<int>(backend.limits.max_message_bytes) + kReceiveSlackBytes);
-  builder.SetMaxSendMessageSize(-1);
-  // Without this a second server could take over the port unnoticed.
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
-                             kMaxCallsPerConnection);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-  builder.AddChannelArgument(
-      GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
-      kMinPingIntervalMilliseconds);
+  SetTransportOptions(backend.limits.max_message_bytes, builder);
 
   std::vector<int> ports(options.listen.size(), 0);
   for (size_t i = 0; i < options.listen.size(); ++i) {
