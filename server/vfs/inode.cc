@@ -106,6 +106,13 @@ void PutInode(Inode* inode) {
   if (inode->references.Put()) sync::RcuDelete(inode);
 }
 
+void PutNamespaceReference(Inode& inode) {
+  const auto end = [](void* last) {
+    sync::RcuDelete(static_cast<Inode*>(last));
+  };
+  if (inode.references.PutBase(&inode, end)) end(&inode);
+}
+
 bool Directory::ByCookie::operator()(const Dentry* a, const Dentry* b) const {
   return a->cookie() < b->cookie();
 }

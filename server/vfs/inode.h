@@ -28,8 +28,8 @@
 #include "absl/container/btree_set.h"
 #include "absl/synchronization/mutex.h"
 #include "server/base/timestamp.h"
-#include "server/sync/reference_count.h"
 #include "server/sync/seqlock.h"
+#include "server/sync/spreading_count.h"
 #include "server/vfs/linux_abi.h"
 #include "server/vfs/synthetic_file.h"
 
@@ -170,7 +170,9 @@ class Inode {
   // The walk through this directory depends on what it guards; see above.
   mutable sync::SeqLock walk_lock;
   mutable sync::SeqLock attribute_lock;
-  sync::ReferenceCount references{1};
+  // The namespace's reference is the base one: a file that has a name may be
+  // spread.
+  sync::SpreadingCount references{1};
 
  private:
   std::atomic<uint32_t> mode_;
@@ -197,6 +199,13 @@ class Inode {
 // Drops a reference; the last one ends the inode. Not in a read section of the
 // inode's own... any thread; does not wait.
 void PutInode(Inode* inode);
+
+// The namespace's reference: the caller's becomes it with the first name, and
+// it goes with the last.
+inline void MakeNamespaceReference(Inode& inode) {
+  inode.references.MakeBase();
+}
+void PutNamespaceReference(Inode& inode);
 
 // A reference to an inode, owned.
 class PinnedInode {

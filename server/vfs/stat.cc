@@ -19,9 +19,9 @@ constexpr uint32_t kStatFlags =
 Result<Statx> StatHandle(Vfs& vfs, const Session& session, Handle handle,
                          uint32_t mask) {
   const sync::RcuReadSection section;
-  const Result<File*> file = session.files().Find(handle);
+  const auto file = session.files().Look(handle);
   if (!file.has_value()) return Fail(file.error());
-  return FillStatx(vfs, (*file)->path(), mask);
+  return FillStatx(vfs, file->path, mask);
 }
 
 }  // namespace
