@@ -49,8 +49,8 @@ class DentryTable {
   }
 
   // In an RCU read section, or with the directory's mutex held. Null: none.
-  Dentry* Find(const Inode* parent, uint32_t hash,
-               std::string_view name) const {
+  [[gnu::always_inline]] inline Dentry* Find(const Inode* parent, uint32_t hash,
+                                             std::string_view name) const {
     // acquire: the array's slots are initialized.
     const Array array(ShardOf(hash).array.load(std::memory_order_acquire));
     if (array.empty()) return nullptr;

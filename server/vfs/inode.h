@@ -196,6 +196,26 @@ class Inode {
   const Timestamp btime_;
 };
 
+inline InodeAttributes Inode::ReadAttributes() const {
+  for (;;) {
+    const uint32_t begin = attribute_lock.ReadBeginEven();
+    InodeAttributes attributes;
+    attributes.mode = mode();
+    attributes.nlink = nlink();
+    attributes.uid = uid();
+    attributes.gid = gid();
+    attributes.size = size();
+    attributes.atime =
+        Timestamp::FromPacked(atime_.load(std::memory_order_relaxed));
+    attributes.mtime =
+        Timestamp::FromPacked(mtime_.load(std::memory_order_relaxed));
+    attributes.ctime =
+        Timestamp::FromPacked(ctime_.load(std::memory_order_relaxed));
+    attributes.allocated = HasFlag(kInodeAllocated);
+    if (attribute_lock.ReadValid(begin)) return attributes;
+  }
+}
+
 // Drops a reference; the last one ends the inode. Not in a read section of the
 // inode's own... any thread; does not wait.
 void PutInode(Inode* inode);

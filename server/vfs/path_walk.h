@@ -196,8 +196,9 @@ class PathWalk {
 
   // walk_component(). If `link` is set, rest_ is the target to go on with.
   // trailing: it is the path's last component.
-  StepOutcome Step(std::string_view name, LastType type, bool follow,
-                   bool trailing, bool& link) {
+  [[gnu::always_inline]] inline StepOutcome Step(std::string_view name,
+                                                 LastType type, bool follow,
+                                                 bool trailing, bool& link) {
     if (type == LastType::kDot) return Cached(steps_.CheckHere());
     StepOutcome outcome =
         Cached(type == LastType::kDotDot ? StepUp() : steps_.Child(name));

@@ -28,16 +28,22 @@ Result<Statx> StatHandle(Vfs& vfs, const Session& session, Handle handle,
 
 Result<Statx> FillStatx(const Vfs& vfs, const PathView& path, uint32_t mask) {
   const Inode& inode = *path.inode;
+  // The one object that is returned, from here to the executor's caller: a
+  // Statx is too large to be copied on the way.
+  Result<Statx> result;
   if (SecurityHooks* const hooks = vfs.files.hooks(); hooks != nullptr) {
     const Errno error = hooks->InodeGetattr(inode);
-    if (error != Errno::kOk) return Fail(error);
+    if (error != Errno::kOk) {
+      result = Fail(error);
+      return result;
+    }
   }
   const Mount& mount = *path.mount;
   const FileSystem& file_system = mount.file_system();
   const FileSystemTraits& traits = file_system.traits();
   const InodeAttributes attributes = inode.ReadAttributes();
 
-  Statx statx;
+  Statx& statx = *result;
   statx.mask = kStatxBasicStats;
   // Asking for either change time gives both; asking for none gives none, so
   // that the kernel need not switch to fine-grained times.
@@ -78,7 +84,7 @@ Result<Statx> FillStatx(const Vfs& vfs, const PathView& path, uint32_t mask) {
     statx.mask |= kStatxMntId;
     statx.mnt_id = mount.id();
   }
-  return statx;
+  return result;
 }
 
 Result<Statx> StatFile(Vfs& vfs, const Caller& caller,
