@@ -20,8 +20,7 @@ File::File(uint32_t flags, CredentialsRef credentials,
     : accounting_(accounting),
       flags_(flags),
       mode_(mode),
-      credentials_(std::move(credentials)),
-      opener_(credentials_.get()) {
+      credentials_(std::move(credentials)) {
   static_assert(sizeof(File) <= kBlockBytes);
   live_objects::Add(ObjectKind::kFile, 1);
 }

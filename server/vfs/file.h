@@ -52,10 +52,8 @@ class File {
   uint32_t flags() const { return flags_; }
   uint32_t mode() const { return mode_.load(std::memory_order_relaxed); }
   bool HasMode(FileMode bit) const { return (mode() & bit) != 0; }
+  // Who opened it. Valid while the file is pinned.
   const CredentialsRef& credentials() const { return credentials_; }
-
-  // Who opened it, to compare only: readable also in an RCU read section.
-  const Credentials* opener() const { return opener_; }
 
   // OPENED only; valid as long as the file is pinned or in the RCU read section
   // in which it was found.
@@ -91,7 +89,6 @@ class File {
   const uint32_t flags_;
   std::atomic<uint32_t> mode_;
   CredentialsRef credentials_;
-  const Credentials* const opener_;
   // Owned once OPENED (or while a late error is on its way): path_pin_ holds
   // the references, path_ stays readable until the memory goes.
   PathView path_;

@@ -87,6 +87,9 @@ struct LockedRename {
     Dentry* new_dentry = nullptr;
     error = LookUp(new_directory, to.name, new_dentry);
     if (error != Errno::kOk) return error;
+    // The lookup of a name that is not there fails, as procfs's.
+    if (new_dentry == nullptr && !file_system.traits().namespace_mutable)
+      return Errno::kENOENT;
 
     Inode& source = old_dentry->inode();
     Inode* const target =
