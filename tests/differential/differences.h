@@ -23,6 +23,7 @@ enum class Treatment : uint8_t {
   X(RegularContent, "regular-content", kApplied)              \
   X(FifoNeverWaits, "fifo-never-waits", kApplied)             \
   X(AttributesTogether, "attributes-together", kApplied)      \
+  X(DirectoriesAreMounted, "directories-are-mounted", kApplied) \
   X(NulInPath, "nul-in-path", kNotProvoked)                   \
   X(SameIdsSameCaller, "same-ids-same-caller", kNotProvoked)  \
   X(NoDotEntries, "no-dot-entries", kShape)                   \

@@ -567,6 +567,15 @@ Outcome KernelRunner::Mount(const Step& step) {
   if (step.kind == Kind::kUnmount)
     return OutcomeOf(umount2(path, static_cast<int>(step.flags)));
   if (step.kind == Kind::kBind) {
+    const char* const source = Pointer(step.path2);
+    struct statx from;
+    if (RawStatx(AT_FDCWD, path, 0, STATX_TYPE, target) == 0 &&
+        RawStatx(AT_FDCWD, source, 0, STATX_TYPE, from) == 0 &&
+        !S_ISDIR(target.stx_mode) && !S_ISDIR(from.stx_mode)) {
+      differences_.Apply(Difference::kDirectoriesAreMounted);
+      outcome.error = ENOTDIR;
+      return outcome;
+    }
     outcome = OutcomeOf(
         mount(Pointer(step.path2), path, nullptr, MS_BIND, nullptr));
   } else {
