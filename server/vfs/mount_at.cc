@@ -52,8 +52,10 @@ Errno BindAt(Vfs& vfs, std::string_view source, std::string_view path,
   if (source.empty()) return Errno::kEINVAL;
   const Result<PinnedPath> from = Find(vfs, source, 0);
   if (!from.has_value()) return from.error();
-  // A bind mount is of the same file system: what that cannot do stays so.
+  // A bind mount is a copy of the mount that the source is in, of the same file
+  // system: what that cannot do stays so.
   options.no_direct_io |= !from->mount().direct_io();
+  options.read_only |= from->mount().read_only();
   return Mounted(
       vfs.mounts.MountOn(from->mount().shared_file_system(), at->mount(),
                          PinnedInode::Share(at->inode()), std::string(path),

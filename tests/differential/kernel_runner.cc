@@ -544,6 +544,17 @@ Outcome KernelRunner::StatFileSystem(const Step& step) {
   return outcome;
 }
 
+std::string KernelRunner::PlainPath(const char* path) const {
+  std::string plain(4096, '\0');
+  const int target = open(path, O_PATH | O_CLOEXEC);
+  const ssize_t size =
+      readlinkat(proc_, fmt::format("thread-self/fd/{}", target).c_str(),
+                 plain.data(), plain.size());
+  close(target);
+  plain.resize(static_cast<size_t>(std::max<ssize_t>(size, 0)));
+  return plain;
+}
+
 Outcome KernelRunner::Mount(const Step& step) {
   const char* const path = Pointer(step.path);
   struct statx root;
@@ -557,6 +568,8 @@ Outcome KernelRunner::Mount(const Step& step) {
   const bool read_only = (step.flags & 1) != 0;
   unsigned long remount = MS_REMOUNT | MS_BIND;
   if (read_only) remount |= MS_RDONLY;
+  // Once something is mounted there the path may lead elsewhere ("a/b/..").
+  const std::string plain_path = PlainPath(path);
   Outcome outcome;
   if (step.kind == Kind::kRemount)
     return OutcomeOf(mount(nullptr, path, nullptr, remount, nullptr));
@@ -583,7 +596,7 @@ Outcome KernelRunner::Mount(const Step& step) {
     outcome = OutcomeOf(mount("differential", path, type, 0, "mode=755"));
   }
   if (outcome.error == 0 && read_only) {
-    Require(mount(nullptr, path, nullptr, remount, nullptr) == 0,
+    Require(mount(nullptr, plain_path.c_str(), nullptr, remount, nullptr) == 0,
             "remount read-only");
   }
   return outcome;

@@ -73,6 +73,8 @@ class KernelRunner final : public Runner {
   Outcome SetAllAttributes(const Step& step);
   Outcome StatFileSystem(const Step& step);
   Outcome Mount(const Step& step);
+  // Without links and dots; empty if it leads nowhere.
+  std::string PlainPath(const char* path) const;
   void ListBelow(int directory, const std::string& path, Listing& listing);
 
   Differences& differences_;
