@@ -225,10 +225,9 @@ Result<Done> Rename(Vfs& vfs, const Caller& caller,
   if (error != Errno::kOk) return Fail(error);
   const absl::Cleanup drop_write = [&mount] { mount.DropWrite(); };
   const RenameLocks locks(vfs, from->directory.inode(), to->directory.inode());
-  error =
-      LockedRename{vfs, *caller.credentials, mount.file_system(), *from,
-                   *to, operation.flags}
-          .Run();
+  error = LockedRename{vfs, *caller.credentials, mount.file_system(), *from,
+                       *to, operation.flags}
+              .Run();
   if (error != Errno::kOk) return Fail(error);
   return Done();
 }

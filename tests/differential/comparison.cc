@@ -22,8 +22,8 @@ std::string Comparison::Compare(const Step& step, const Outcome& kernel,
   }
   // Deliberate difference attributes-together: which of several errors it is.
   const bool any_error = step.kind == Kind::kSetAttributes &&
-                         std::popcount(step.changes) > 1 &&
-                         kernel.error != 0 && other.error != 0;
+                         std::popcount(step.changes) > 1 && kernel.error != 0 &&
+                         other.error != 0;
   if (kernel.error != other.error && !any_error) {
     return fmt::format("the kernel says {}, we say {}", ErrnoText(kernel.error),
                        ErrnoText(other.error));

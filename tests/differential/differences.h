@@ -18,16 +18,16 @@ enum class Treatment : uint8_t {
 };
 
 // X(name, id, treatment)
-#define VFSD_DIFFERENCES(X)                                   \
-  X(UnknownStatFlags, "unknown-stat-flags", kApplied)         \
-  X(RegularContent, "regular-content", kApplied)              \
-  X(FifoNeverWaits, "fifo-never-waits", kApplied)             \
-  X(AttributesTogether, "attributes-together", kApplied)      \
+#define VFSD_DIFFERENCES(X)                                     \
+  X(UnknownStatFlags, "unknown-stat-flags", kApplied)           \
+  X(RegularContent, "regular-content", kApplied)                \
+  X(FifoNeverWaits, "fifo-never-waits", kApplied)               \
+  X(AttributesTogether, "attributes-together", kApplied)        \
   X(DirectoriesAreMounted, "directories-are-mounted", kApplied) \
-  X(NulInPath, "nul-in-path", kNotProvoked)                   \
-  X(SameIdsSameCaller, "same-ids-same-caller", kNotProvoked)  \
-  X(NoDotEntries, "no-dot-entries", kShape)                   \
-  X(ListingNeedsSearch, "listing-needs-search", kShape)       \
+  X(NulInPath, "nul-in-path", kNotProvoked)                     \
+  X(SameIdsSameCaller, "same-ids-same-caller", kNotProvoked)    \
+  X(NoDotEntries, "no-dot-entries", kShape)                     \
+  X(ListingNeedsSearch, "listing-needs-search", kShape)         \
   X(OpaqueHandles, "opaque-handles", kShape)
 
 enum class Difference : uint8_t {

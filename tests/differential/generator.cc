@@ -317,20 +317,19 @@ class Generator {
   void Random() {
     const uint64_t dice = Below(1000);
     const std::pair<uint64_t, void (Generator::*)()> rows[] = {
-        {210, &Generator::AddOpen},     {250, &Generator::AddOpenHow},
-        {350, &Generator::AddStat},     {400, &Generator::AddAccess},
-        {460, &Generator::AddClose},    {500, &Generator::AddReaddir},
-        {515, &Generator::AddRead},     {535, &Generator::AddReadLink},
-        {595, &Generator::AddMkdir},    {620, &Generator::AddMknod},
-        {665, &Generator::AddSymlink},  {715, &Generator::AddLink},
-        {795, &Generator::AddUnlink},   {885, &Generator::AddRename},
-        {915, &Generator::AddChmod},    {935, &Generator::AddChown},
-        {945, &Generator::AddTruncate}, {960, &Generator::AddUtimens},
-        {968, &Generator::AddSetAttributes},
-        {973, &Generator::AddStatfs},   {978, &Generator::AddMount},
-        {982, &Generator::AddBind},     {987, &Generator::AddUnmount},
-        {991, &Generator::AddRemount},  {995, &Generator::Provoke},
-        {1000, &Generator::SetUp}};
+        {210, &Generator::AddOpen},          {250, &Generator::AddOpenHow},
+        {350, &Generator::AddStat},          {400, &Generator::AddAccess},
+        {460, &Generator::AddClose},         {500, &Generator::AddReaddir},
+        {515, &Generator::AddRead},          {535, &Generator::AddReadLink},
+        {595, &Generator::AddMkdir},         {620, &Generator::AddMknod},
+        {665, &Generator::AddSymlink},       {715, &Generator::AddLink},
+        {795, &Generator::AddUnlink},        {885, &Generator::AddRename},
+        {915, &Generator::AddChmod},         {935, &Generator::AddChown},
+        {945, &Generator::AddTruncate},      {960, &Generator::AddUtimens},
+        {968, &Generator::AddSetAttributes}, {973, &Generator::AddStatfs},
+        {978, &Generator::AddMount},         {982, &Generator::AddBind},
+        {987, &Generator::AddUnmount},       {991, &Generator::AddRemount},
+        {995, &Generator::Provoke},          {1000, &Generator::SetUp}};
     for (const auto& [limit, add] : rows) {
       if (dice < limit) return (this->*add)();
     }
@@ -353,6 +352,7 @@ class Generator {
     Step& step = Add(Kind::kBind);
     step.path = KnownPath('d');
     step.path2 = Chance(70) ? KnownPath('d') : MountPath();
+    if (Chance(5)) step.path2 = "";
     if (Chance(30)) step.flags = 1;  // MS_RDONLY
     mounted_.push_back(*step.path);
   }
@@ -383,6 +383,12 @@ class Generator {
         open.result = next_handle_++;
         handles_.push_back({open.result, path, true});
         Add(Kind::kUnmount).path = path;
+        if (Chance(50)) {
+          AddClose();
+          Step& unmount = Add(Kind::kUnmount);
+          unmount.path = path;
+          if (Chance(50)) unmount.flags = 2;  // MNT_DETACH
+        }
         mounted_.push_back(path);
         break;
       }
@@ -521,6 +527,7 @@ class Generator {
     if (Chance(15)) {
       step.flags |= abi::kAtEmptyPath;
       if (Chance(70)) step.path = "";
+      if (Chance(15)) step.path.reset();
     }
     if (Chance(2)) step.flags |= Pick<uint32_t>({1, 0x400, 0x2000});
   }

@@ -186,9 +186,9 @@ ActorThread& KernelRunner::ThreadOf(const Actor& actor) {
   root_->Run([&] { thread = std::make_unique<ActorThread>(); });
   thread->Run([&actor] {
     // By raw system calls: the C library would change all threads.
-    Require(syscall(SYS_setgroups, actor.groups.size(),
-                    actor.groups.data()) == 0,
-            "setgroups");
+    Require(
+        syscall(SYS_setgroups, actor.groups.size(), actor.groups.data()) == 0,
+        "setgroups");
     Require(syscall(SYS_setresgid, actor.gid, actor.gid, actor.gid) == 0,
             "setresgid");
     Require(syscall(SYS_setresuid, actor.uid, actor.uid, actor.uid) == 0,
@@ -340,9 +340,8 @@ int KernelRunner::OpenOtherEnd(const Step& step) {
   open_how how{};
   how.flags = O_PATH | O_CLOEXEC | (step.flags & (O_NOFOLLOW | O_DIRECTORY));
   how.resolve = step.kind == Kind::kOpenHow ? step.resolve : 0;
-  const auto path = static_cast<int>(
-      syscall(SYS_openat2, Directory(step.dir), Pointer(step.path), &how,
-              sizeof(how)));
+  const auto path = static_cast<int>(syscall(
+      SYS_openat2, Directory(step.dir), Pointer(step.path), &how, sizeof(how)));
   if (path < 0) return -1;
   struct stat found;
   int other = -1;
@@ -589,8 +588,8 @@ Outcome KernelRunner::Mount(const Step& step) {
       outcome.error = ENOTDIR;
       return outcome;
     }
-    outcome = OutcomeOf(
-        mount(Pointer(step.path2), path, nullptr, MS_BIND, nullptr));
+    outcome =
+        OutcomeOf(mount(Pointer(step.path2), path, nullptr, MS_BIND, nullptr));
   } else {
     const char* const type = oracle_ == Oracle::kRamfs ? "ramfs" : "tmpfs";
     outcome = OutcomeOf(mount("differential", path, type, 0, "mode=755"));

@@ -55,9 +55,10 @@ void Encode(const T& operation, size_t opened_here, Request& request) {
       set_handle(handle);
     }
   };
-#define VFSD_ENCODE_FILE(argument, field)                                 \
-  file(                                                                   \
-      argument, [&](vfs::Handle value) { request.set_##field##handle(value); }, \
+#define VFSD_ENCODE_FILE(argument, field)                             \
+  file(                                                               \
+      argument,                                                       \
+      [&](vfs::Handle value) { request.set_##field##handle(value); }, \
       [&](uint32_t index) { request.set_##field##operation(index); })
   if constexpr (requires { operation.dir; }) {
     if (operation.dir.has_value()) VFSD_ENCODE_FILE(*operation.dir, dir_);
@@ -183,20 +184,22 @@ void Fill(const v1::ReadResponse& response, Outcome& outcome) {
 void Fill(const v1::ReadDirectoryResponse& response, Outcome& outcome) {
   for (const v1::DirectoryEntry& entry : response.entries()) {
     ListedEntry& listed = outcome.entries.emplace_back(
-        ListedEntry{vfsclient::NameOf(entry), entry.ino(),
-                    static_cast<uint8_t>(entry.type()), {}});
+        ListedEntry{vfsclient::NameOf(entry),
+                    entry.ino(),
+                    static_cast<uint8_t>(entry.type()),
+                    {}});
     if (entry.has_attributes())
       listed.attributes = FromWire(entry.attributes());
   }
   outcome.next_cursor = response.next_cursor();
 }
 void Fill(const v1::ReadLinkResponse& response, Outcome& outcome) {
-  outcome.text = response.has_raw_target() ? response.raw_target()
-                                           : response.target();
+  outcome.text =
+      response.has_raw_target() ? response.raw_target() : response.target();
 }
 void Fill(const v1::StatFilesystemResponse& response, Outcome& outcome) {
-  outcome.statfs = {response.type(), response.block_size(),
-                    response.name_max(), response.flags()};
+  outcome.statfs = {response.type(), response.block_size(), response.name_max(),
+                    response.flags()};
 }
 
 // No answer that anything could be compared with.
@@ -302,10 +305,10 @@ void ServiceRunner::AddOperation(const Operation& operation, uint32_t actor) {
       [&](const auto& op) {
         using Api = rpc::OperationApi<std::decay_t<decltype(op)>>;
         using Request = typename Api::Request;
-        auto& request = static_cast<Request&>(
-            *row->GetReflection()->MutableMessage(
-                row, row->GetDescriptor()->FindFieldByNumber(
-                         Api::kBatchOperation)));
+        auto& request =
+            static_cast<Request&>(*row->GetReflection()->MutableMessage(
+                row,
+                row->GetDescriptor()->FindFieldByNumber(Api::kBatchOperation)));
         Encode(op, batch_.size() - 1, request);
         if (actor != 0) Claim(actors_[actor], request);
       },
@@ -424,7 +427,8 @@ Outcome ServiceRunner::ChangeMounts(const Step& step) {
     status = admin_->Mount(&context, request, &response);
   }
   Outcome outcome;
-  if (!status.ok()) outcome.error = ErrnoOf(vfsclient::Error::FromStatus(status));
+  if (!status.ok())
+    outcome.error = ErrnoOf(vfsclient::Error::FromStatus(status));
   return outcome;
 }
 

@@ -80,9 +80,7 @@ bool SimplifyStep(Program& program, const Fails& fails, size_t i) {
   attempt([](Step& step) { return Set(step.dir, kCwd); });
   attempt([](Step& step) { return Set(step.dir2, kCwd); });
   for (uint32_t bit = 1; bit != 0; bit <<= 1) {
-    attempt([bit](Step& step) {
-      return Set(step.flags, step.flags & ~bit);
-    });
+    attempt([bit](Step& step) { return Set(step.flags, step.flags & ~bit); });
   }
   for (const uint32_t mode : {0755U, 0644U, 0U})
     attempt([mode](Step& step) {

@@ -67,7 +67,8 @@ class Filler {
     if constexpr (requires { operation.flags; }) operation.flags = step_.flags;
     if constexpr (requires { operation.mask; }) operation.mask = step_.mask;
     // Of SetAttributes it is optional.
-    if constexpr (requires { operation.mode + 0U; }) operation.mode = step_.mode;
+    if constexpr (requires { operation.mode + 0U; })
+      operation.mode = step_.mode;
     return operation;
   }
 
@@ -151,8 +152,8 @@ Operation ToOperation(const Step& step, const HandleNumbers& handles,
       return filler.Make<vfs::MakeDirectoryOperation>();
     case Kind::kMakeNode: {
       auto operation = filler.Make<vfs::MakeNodeOperation>();
-      operation.device = vfs::linux_abi::MakeDevice(step.device_major,
-                                                    step.device_minor);
+      operation.device =
+          vfs::linux_abi::MakeDevice(step.device_major, step.device_minor);
       return operation;
     }
     case Kind::kMakeSymlink: {

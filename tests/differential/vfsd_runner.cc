@@ -96,8 +96,7 @@ Outcome VfsdRunner::Run(const Step& step) {
   Operation operation = OperationOf(step);
   Outcome outcome = Execute(operation, step.actor);
   if (outcome.error != 0) return outcome;
-  if (auto* const read =
-          std::get_if<vfs::ReadDirectoryOperation>(&operation)) {
+  if (auto* const read = std::get_if<vfs::ReadDirectoryOperation>(&operation)) {
     while (outcome.next_cursor != 0) {
       read->cursor = outcome.next_cursor;
       Outcome page = Execute(operation, step.actor);
