@@ -33,6 +33,8 @@ class Credentials {
            std::binary_search(groups_.begin(), groups_.end(), gid);
   }
 
+  friend bool operator==(const Credentials&, const Credentials&) = default;
+
  private:
   uint32_t uid_;
   uint32_t gid_;

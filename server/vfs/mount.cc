@@ -206,12 +206,6 @@ Mount* MountTable::FindChild(const Mount* parent, const Inode* inode) const {
   return nullptr;
 }
 
-bool MountTable::IsMountPoint(const Mount& parent, const Inode& inode) const {
-  if (!inode.HasFlag(kInodeMountPoint)) return false;
-  const sync::RcuReadSection section;
-  return FindChild(&parent, &inode) != nullptr;
-}
-
 std::vector<Mount*> MountTable::List() const {
   return *mounts_.load(std::memory_order_acquire);
 }

@@ -141,9 +141,6 @@ class MountTable {
   // In an RCU read section: what is mounted on `inode` of `parent`, or null.
   Mount* FindChild(const Mount* parent, const Inode* inode) const;
 
-  // is_local_mountpoint(): something is mounted on `inode` in `parent`.
-  bool IsMountPoint(const Mount& parent, const Inode& inode) const;
-
   // In the order of mounting. The mounts live at least as long as the caller is
   // in an RCU read section.
   std::vector<Mount*> List() const;
