@@ -17,8 +17,7 @@ bool IsPrintable(const std::string& name) {
 
 }  // namespace
 
-SessionTable::SessionTable(Vfs& vfs, SessionLimits limits,
-                           std::function<absl::Time()> clock)
+SessionTable::SessionTable(Vfs& vfs, SessionLimits limits, Clock clock)
     : vfs_(vfs), limits_(limits), clock_(std::move(clock)) {}
 
 SessionTable::~SessionTable() {
@@ -67,7 +66,7 @@ Result<SessionRef> SessionTable::Open(SessionOptions options) {
 }
 
 SessionRef SessionTable::Find(uint64_t id) {
-  const absl::Time now = clock_();
+  const LeaseClock::time_point now = clock_();
   absl::ReaderMutexLock lock(&mu_);
   const auto it = sessions_.find(id);
   // One that has lapsed is as good as gone, even before Reap comes by.
@@ -100,7 +99,7 @@ bool SessionTable::Close(uint64_t id, uint32_t* closed_handles) {
 }
 
 size_t SessionTable::Reap() {
-  const absl::Time now = clock_();
+  const LeaseClock::time_point now = clock_();
   std::vector<SessionRef> lapsed;
   {
     absl::MutexLock lock(&mu_);

@@ -38,10 +38,10 @@ class SessionObserver {
 
 class SessionTable {
  public:
-  // clock: what "now" is; tests give their own.
-  SessionTable(
-      Vfs& vfs, SessionLimits limits,
-      std::function<absl::Time()> clock = [] { return absl::Now(); });
+  using Clock = std::function<LeaseClock::time_point()>;
+
+  // clock: what leases run on; tests give their own.
+  SessionTable(Vfs& vfs, SessionLimits limits, Clock clock = &LeaseClock::now);
   // Ends all sessions.
   ~SessionTable();
 
@@ -78,7 +78,7 @@ class SessionTable {
 
   Vfs& vfs_;
   const SessionLimits limits_;
-  const std::function<absl::Time()> clock_;
+  const Clock clock_;
   SessionObserver* observer_ = nullptr;
   SessionRef anonymous_;
   ShardedCounter expired_;
