@@ -171,6 +171,9 @@ class FileAccounting {
   int64_t open_events() const { return open_events_.Sum(); }
   int64_t close_events() const { return close_events_.Sum(); }
   void CountOpenEvent() { open_events_.Add(1); }
+  // Handles installed in all file tables.
+  int64_t open_handles() const { return open_handles_.Sum(); }
+  void CountHandles(int64_t delta) { open_handles_.Add(delta); }
 
   SecurityHooks* hooks() const { return hooks_; }
 
@@ -193,6 +196,7 @@ class FileAccounting {
   ShardedCounter extra_references_;
   ShardedCounter open_events_;
   ShardedCounter close_events_;
+  ShardedCounter open_handles_;
 };
 
 }  // namespace vfsd::vfs

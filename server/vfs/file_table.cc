@@ -111,6 +111,7 @@ void FileTable::AddReserved(int32_t delta) {
 
 void FileTable::FreeSlot(uint32_t index) {
   AddReserved(-1);
+  accounting_.CountHandles(-1);
   if (SlotAt(index).uses.load(std::memory_order_relaxed) < generations_)
     free_slots_.push_back(index);
 }
@@ -120,6 +121,7 @@ Handle FileTable::Install(Slot slot, File* file) {
   // The slot is ours until it is published.
   const uint32_t generation = state.uses.load(std::memory_order_relaxed);
   state.uses.store(generation + 1, std::memory_order_relaxed);
+  accounting_.CountHandles(1);
   // seq_cst, as CloseAll's store: either CloseAll's sweep finds the file, or we
   // find that CloseAll has begun. (It makes the file visible whole, too.)
   state.file.store(file, std::memory_order_seq_cst);

@@ -100,6 +100,7 @@ class FileTable {
   File* FindLocked(const Decoded& decoded) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AddReserved(int32_t delta) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Of a handle that was installed.
   void FreeSlot(uint32_t index) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   FileAccounting& accounting_;

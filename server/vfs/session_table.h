@@ -65,7 +65,8 @@ class SessionTable {
 
   size_t size() const;
   std::vector<SessionRef> List() const;
-  // Open handles of all sessions.
+  // Open handles of all sessions, without a look at any of them: who asks does
+  // not keep sessions from beginning and ending.
   uint64_t open_handles() const;
   const SessionLimits& limits() const { return limits_; }
   uint64_t expired_total() const {

@@ -165,6 +165,37 @@ TEST_F(CoreFiles, StatIsWhatTheServerCounts) {
   EXPECT_EQ(world.Close(*handle), Errno::kOk);
 }
 
+// However many reads a batch has: each sum costs what thousands of reads do.
+TEST_F(CoreFiles, StatisticsAreMadeOnceAnIntervalHoweverOftenTheyAreRead) {
+  int made = 0;
+  statistics_ = [&made] { return fmt::format("made {}\n", ++made); };
+  proc::CoreFilesOptions options = Options();
+  options.statistics_max_age = absl::Hours(1);
+  World world = MakeWorld(std::move(options));
+  const auto handle = world.Open("/proc/stat");
+  ASSERT_TRUE(handle.has_value());
+  std::array<char, 1> buffer;
+  vfs::ReadOperation read;
+  read.handle = *handle;
+  read.buffer = buffer;
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT_EQ(world.executor.Execute(vfs::Caller(*world.session), read), 1U);
+  }
+  EXPECT_EQ(world.ReadAll("/proc/stat"), "made 1\n");
+  EXPECT_EQ(made, 1);
+  EXPECT_EQ(world.Close(*handle), Errno::kOk);
+}
+
+TEST_F(CoreFiles, StatisticsAreMadeAgainWhenOld) {
+  int made = 0;
+  statistics_ = [&made] { return fmt::format("made {}\n", ++made); };
+  proc::CoreFilesOptions options = Options();
+  options.statistics_max_age = absl::ZeroDuration();
+  World world = MakeWorld(std::move(options));
+  EXPECT_EQ(world.ReadAll("/proc/stat"), "made 1\n");
+  EXPECT_EQ(world.ReadAll("/proc/stat"), "made 2\n");
+}
+
 TEST_F(CoreFiles, HostsFilesAreCopiedAndCached) {
   const std::filesystem::path directory =
       std::filesystem::temp_directory_path() /

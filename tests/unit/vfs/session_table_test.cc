@@ -171,6 +171,27 @@ TEST_F(SessionTableTest, ClosingClosesHandlesAndEndsRemovedFiles) {
   EXPECT_EQ(table_->expired_total(), 0U);
 }
 
+TEST_F(SessionTableTest, OpenHandlesAreCountedAcrossSessionsAndTheirEnds) {
+  const Process a(executor(), *table_->Open(Options()));
+  const Process b(executor(), *table_->Open(Options()));
+  EXPECT_EQ(a.TryOpen("/missing", kORdOnly), Errno::kENOENT);
+  EXPECT_EQ(table_->open_handles(), 0U);
+  const Result<Handle> first = a.Open("/", kORdOnly);
+  ASSERT_TRUE(first.has_value());
+  ASSERT_TRUE(a.Open("/", kORdOnly).has_value());
+  ASSERT_TRUE(b.Open("/", kORdOnly).has_value());
+  EXPECT_EQ(table_->open_handles(), 3U);
+  EXPECT_EQ(a.Close(*first), Errno::kOk);
+  EXPECT_EQ(a.Close(*first), Errno::kEBADF);
+  EXPECT_EQ(table_->open_handles(), 2U);
+  EXPECT_TRUE(table_->Close(b.session().id(), nullptr));
+  EXPECT_EQ(table_->open_handles(), 1U);
+  // One that is opened after the end is born closed.
+  EXPECT_EQ(b.TryOpen("/", kORdOnly), Errno::kESTALE);
+  EXPECT_TRUE(table_->Close(a.session().id(), nullptr));
+  EXPECT_EQ(table_->open_handles(), 0U);
+}
+
 TEST_F(SessionTableTest, ACallUnderWayOutlivesItsSession) {
   const SessionRef session = *table_->Open(Options());
   const Process p(executor(), session);
