@@ -130,12 +130,16 @@ Result<Mount*> MountTable::MountOn(std::shared_ptr<FileSystem> file_system,
   return mount.release();
 }
 
-Errno MountTable::UnmountIfListed(Mount* listed, bool lazy) {
+Errno MountTable::UnmountById(uint64_t id, bool lazy) {
   absl::MutexLock lock(&mu_);
-  if (std::ranges::find(*mounts_.load(), listed) == mounts_.load()->end())
-    return Errno::kEINVAL;
-  Mount& mount = *listed;
-  if (mount.parent_ == nullptr) return Errno::kEBUSY;
+  const Snapshot& mounts = *mounts_.load();
+  const auto it = std::ranges::find(mounts, id, &Mount::id);
+  if (it == mounts.end()) return Errno::kEINVAL;
+  if ((*it)->parent_ == nullptr) return Errno::kEBUSY;
+  return DetachTree(**it, lazy);
+}
+
+Errno MountTable::DetachTree(Mount& mount, bool lazy) {
   // The mounts in it, a parent before its children.
   std::vector<Mount*> below;
   for (Mount* const other : *mounts_.load()) {

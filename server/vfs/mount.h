@@ -56,7 +56,7 @@ class Mount {
   Inode* mountpoint() const { return mountpoint_.get(); }
   // Where it was mounted, as a path from the top: for people.
   const std::string& path() const { return path_; }
-  // STATX_MNT_ID; and STATX_MNT_ID_UNIQUE, which is never reused.
+  // STATX_MNT_ID, and STATX_MNT_ID_UNIQUE. Neither is ever used again.
   uint64_t id() const { return id_; }
   uint64_t unique_id() const { return id_ + (uint64_t{1} << 31); }
   bool direct_io() const { return direct_io_; }
@@ -131,10 +131,10 @@ class MountTable {
   // lazy (MNT_DETACH): detaches now, it and all that is mounted in it, and each
   // mount ends with its last user.
   Errno Unmount(Mount& mount, bool lazy = false) {
-    return UnmountIfListed(&mount, lazy);
+    return UnmountById(mount.id(), lazy);
   }
   // The same for a mount that may be gone already: EINVAL.
-  Errno UnmountIfListed(Mount* mount, bool lazy);
+  Errno UnmountById(uint64_t id, bool lazy);
   // EBUSY while a file is open for writing (remount,ro).
   Errno SetReadOnly(Mount& mount, bool read_only);
 
@@ -152,7 +152,10 @@ class MountTable {
  private:
   using Snapshot = std::vector<Mount*>;
 
-  // Takes a mount without children out of the namespace.
+  // Takes a mount out of the namespace, with all that is mounted in it (not
+  // lazy: EBUSY if something is).
+  Errno DetachTree(Mount& mount, bool lazy) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // The same for a mount without children.
   Errno Detach(Mount& mount, bool lazy) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Publish(std::unique_ptr<Snapshot> snapshot)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

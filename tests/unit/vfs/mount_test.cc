@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "server/vfs/mount_at.h"
 #include "tests/unit/vfs/core_fixture.h"
 
 namespace vfsd::vfs {
@@ -107,6 +108,24 @@ TEST_P(MountTest, ALazyUnmountDetachesAllThatIsMountedWithin) {
   EXPECT_EQ(Unmount(outer, /*lazy=*/true), Errno::kOk);
   EXPECT_EQ(vfs().mounts.size(), 1U);
   EXPECT_EQ(Process::ErrorOf(p.Stat("/m/n")), Errno::kENOENT);
+}
+
+// An address is used again, and then names another mount.
+TEST_P(MountTest, AnIdNeverNamesAnotherMount) {
+  const Process p = Start();
+  Mount* const first = MountAtM(p);
+  const uint64_t gone = first->id();
+  ASSERT_EQ(vfs().mounts.UnmountById(gone, /*lazy=*/false), Errno::kOk);
+  sync::RcuBarrier();
+  for (int i = 0; i < 100; ++i) {
+    Mount* const other = MountAtM(p);
+    EXPECT_NE(other->id(), gone);
+    EXPECT_EQ(vfs().mounts.UnmountById(gone, /*lazy=*/true), Errno::kEINVAL);
+    EXPECT_EQ(p.Stat("/m")->mnt_id, other->id());
+    ASSERT_EQ(Unmount(other), Errno::kOk);
+    sync::RcuBarrier();
+  }
+  EXPECT_EQ(UnmountAt(vfs(), "/m", /*lazy=*/false), Errno::kEINVAL);
 }
 
 TEST_P(MountTest, TheTopIsNeverUnmounted) {
