@@ -83,8 +83,16 @@ MountTable::~MountTable() {
   const std::unique_ptr<const Snapshot> mounts(mounts_.exchange(nullptr));
   if (mounts == nullptr) return;
   for (auto it = mounts->rbegin(); it != mounts->rend(); ++it) {
+    (*it)->file_system().SetMountTable(nullptr);
     std::unique_ptr<Mount>(*it).reset();
   }
+}
+
+void MountTable::LeaveNamespace(const Snapshot& left, FileSystem& file_system) {
+  const bool is_elsewhere = std::ranges::any_of(left, [&](const Mount* mount) {
+    return &mount->file_system() == &file_system;
+  });
+  if (!is_elsewhere) file_system.SetMountTable(nullptr);
 }
 
 void MountTable::Publish(std::unique_ptr<Snapshot> snapshot) {
@@ -100,6 +108,7 @@ Mount* MountTable::MountTop(std::shared_ptr<FileSystem> file_system,
   auto mount =
       std::make_unique<Mount>(std::move(file_system), PinnedInode::Share(root),
                               nullptr, PinnedInode(), "/", options, next_id_++);
+  mount->file_system().SetMountTable(this);
   auto snapshot = std::make_unique<Snapshot>(Snapshot{mount.get()});
   Publish(std::move(snapshot));
   return mount.release();
@@ -124,6 +133,7 @@ Result<Mount*> MountTable::MountOn(std::shared_ptr<FileSystem> file_system,
                                        &parent, std::move(mountpoint),
                                        std::move(path), options, next_id_++);
   auto snapshot = std::make_unique<Snapshot>(*mounts_.load());
+  mount->file_system().SetMountTable(this);
   snapshot->push_back(mount.get());
   Publish(std::move(snapshot));
   covered.SetFlag(kInodeMountPoint);
@@ -172,6 +182,7 @@ Errno MountTable::Detach(Mount& mount, bool lazy) {
         return other->mountpoint() == mount.mountpoint();
       });
   if (!covered_elsewhere) mount.mountpoint()->ClearFlag(kInodeMountPoint);
+  LeaveNamespace(*snapshot, mount.file_system());
   // A reference of our own keeps it until every Put that did not yet see it
   // detached, and so would not end it, is over.
   mount.Get();
@@ -184,6 +195,16 @@ Errno MountTable::Detach(Mount& mount, bool lazy) {
   mount.parent_->Put();
   mount.Put();
   return Errno::kOk;
+}
+
+void MountTable::DetachMountsOn(const Inode& removed) {
+  absl::MutexLock lock(&mu_);
+  for (;;) {
+    const Snapshot& mounts = *mounts_.load();
+    const auto it = std::ranges::find(mounts, &removed, &Mount::mountpoint);
+    if (it == mounts.end()) return;
+    DetachTree(**it, /*lazy=*/true);
+  }
 }
 
 Errno MountTable::SetReadOnly(Mount& mount, bool read_only) {

@@ -135,6 +135,9 @@ class MountTable {
   }
   // The same for a mount that may be gone already: EINVAL.
   Errno UnmountById(uint64_t id, bool lazy);
+  // detach_mounts(): lazily, all that is mounted on a directory that was
+  // removed. Not with a directory's mutex held.
+  void DetachMountsOn(const Inode& removed);
   // EBUSY while a file is open for writing (remount,ro).
   Errno SetReadOnly(Mount& mount, bool read_only);
 
@@ -160,10 +163,38 @@ class MountTable {
   void Publish(std::unique_ptr<Snapshot> snapshot)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
+  // A mount of `file_system` was detached; `left`: what is still mounted.
+  static void LeaveNamespace(const Snapshot& left, FileSystem& file_system);
+
   mutable absl::Mutex mu_;
   uint64_t next_id_ ABSL_GUARDED_BY(mu_) = 1;
   // Replaced whole; readers are in RCU read sections.
   std::atomic<const Snapshot*> mounts_{nullptr};
+};
+
+// What a removal of a directory owes to what is mounted on it elsewhere (its
+// own mount has nothing there, or the removal is EBUSY). Lives around the
+// directory's locks: detaching waits for grace periods, and what ends with a
+// mount takes locks of its own.
+class MountPointRemoval {
+ public:
+  explicit MountPointRemoval(MountTable& mounts) : mounts_(mounts) {}
+  ~MountPointRemoval() {
+    if (removed_) mounts_.DetachMountsOn(*removed_);
+  }
+  MountPointRemoval(const MountPointRemoval&) = delete;
+  MountPointRemoval& operator=(const MountPointRemoval&) = delete;
+
+  // `directory` was removed, once. REQUIRES: its mutex, so that nothing is
+  // mounted on it from now on.
+  void Removed(Inode& directory) {
+    if (directory.HasFlag(kInodeMountPoint))
+      removed_ = PinnedInode::Share(directory);
+  }
+
+ private:
+  MountTable& mounts_;
+  PinnedInode removed_;
 };
 
 }  // namespace vfsd::vfs

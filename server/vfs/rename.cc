@@ -73,6 +73,7 @@ struct LockedRename {
   const WalkParent& from;
   const WalkParent& to;
   uint32_t flags;
+  MountPointRemoval& removal;
 
   bool exchange() const { return (flags & kRenameExchange) != 0; }
 
@@ -142,6 +143,7 @@ struct LockedRename {
     if (!target->directory().children.empty()) return Errno::kENOTEMPTY;
     MoveName(file_system, old_directory, *old_dentry, new_directory, to.name,
              new_dentry, now);
+    removal.Removed(*target);
     return Errno::kOk;
   }
 
@@ -221,10 +223,11 @@ Result<Done> Rename(Vfs& vfs, const Caller& caller,
   Errno error = mount.WantWrite();
   if (error != Errno::kOk) return Fail(error);
   const absl::Cleanup drop_write = [&mount] { mount.DropWrite(); };
+  MountPointRemoval removal(vfs.mounts);
   const RenameLocks locks(vfs, from->directory.inode(), to->directory.inode());
   error =
-      LockedRename{vfs, *caller.credentials, mount, mount.file_system(), *from,
-                   *to, operation.flags}
+      LockedRename{vfs, *caller.credentials, mount,  mount.file_system(), *from,
+                   *to, operation.flags,     removal}
           .Run();
   if (error != Errno::kOk) return Fail(error);
   return Done();

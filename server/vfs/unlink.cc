@@ -31,7 +31,8 @@ Errno CheckLastType(LastType type, bool remove_directory) {
 }
 
 Errno RemoveDirectory(const MountTable& mounts, const Mount& mount,
-                      Inode& directory, Dentry& dentry) {
+                      Inode& directory, Dentry& dentry,
+                      MountPointRemoval& removal) {
   Inode& victim = dentry.inode();
   // Keeps the mutex's memory until it is unlocked.
   const PinnedInode pin = PinnedInode::Share(victim);
@@ -39,6 +40,7 @@ Errno RemoveDirectory(const MountTable& mounts, const Mount& mount,
   if (mounts.IsMountPoint(mount, victim)) return Errno::kEBUSY;
   if (!victim.directory().children.empty()) return Errno::kENOTEMPTY;
   RemoveDirectoryName(mount.file_system(), directory, dentry, Timestamp::Now());
+  removal.Removed(victim);
   return Errno::kOk;
 }
 
@@ -64,6 +66,7 @@ Result<Done> Unlink(Vfs& vfs, const Caller& caller,
   const absl::Cleanup drop_write = [&mount] { mount.DropWrite(); };
   Inode& directory = parent->directory.inode();
   FileSystem& file_system = mount.file_system();
+  MountPointRemoval removal(vfs.mounts);
   absl::MutexLock lock(&directory.directory().mu);
   if (directory.HasFlag(kInodeDead)) return Fail(Errno::kENOENT);
   if (parent->name.size() > kNameMax) return Fail(Errno::kENAMETOOLONG);
@@ -78,7 +81,7 @@ Result<Done> Unlink(Vfs& vfs, const Caller& caller,
   if (error != Errno::kOk) return Fail(error);
   if (!file_system.traits().namespace_mutable) return Fail(Errno::kEPERM);
   if (remove_directory) {
-    error = RemoveDirectory(vfs.mounts, mount, directory, *dentry);
+    error = RemoveDirectory(vfs.mounts, mount, directory, *dentry, removal);
     if (error != Errno::kOk) return Fail(error);
   } else {
     RemoveName(file_system, directory, *dentry, Timestamp::Now());

@@ -24,6 +24,7 @@
 #include "server/fs/proc/mounts_text.h"
 #include "server/fs/proc/sequence_file.h"
 #include "server/fs/proc/statistics_text.h"
+#include "server/vfs/mount_at.h"
 #include "tests/unit/fs/allocations.h"
 #include "tests/unit/fs/world.h"
 
@@ -422,6 +423,19 @@ TEST(SessionEntries, EndWithTheirSession) {
   EXPECT_THAT(world.Names("/proc"), ::testing::ElementsAre(fmt::format(
                                         "{}", world.session->number())));
   EXPECT_EQ(world.Close(*handle), Errno::kOk);
+}
+
+TEST(SessionEntries, EndWithWhatIsMountedOnThem) {
+  World world(WithSessionEntries());
+  const vfs::SessionRef session = world.OpenSession(1000, 100);
+  const std::string path = fmt::format("/proc/{}", session->number());
+  const size_t mounts = world.vfs.mounts.size();
+  ASSERT_EQ(
+      vfs::MountAt(world.vfs, path, std::make_shared<mem::MemFileSystem>(), {}),
+      Errno::kOk);
+  EXPECT_EQ(world.vfs.mounts.size(), mounts + 1);
+  EXPECT_TRUE(world.sessions.Close(session->id(), nullptr));
+  EXPECT_EQ(world.vfs.mounts.size(), mounts);
 }
 
 TEST(SessionEntries, OfASessionThatReadsItsOwnStatusAndEnds) {

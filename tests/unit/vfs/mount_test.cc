@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "server/vfs/mount_at.h"
+#include "server/vfs/namespace_link.h"
 #include "tests/unit/vfs/core_fixture.h"
 
 namespace vfsd::vfs {
@@ -108,6 +109,75 @@ TEST_P(MountTest, ALazyUnmountDetachesAllThatIsMountedWithin) {
   EXPECT_EQ(Unmount(outer, /*lazy=*/true), Errno::kOk);
   EXPECT_EQ(vfs().mounts.size(), 1U);
   EXPECT_EQ(Process::ErrorOf(p.Stat("/m/n")), Errno::kENOENT);
+}
+
+// detach_mounts(): its own mount sees nothing mounted on "/c/b", so the removal
+// succeeds, and no path would lead to the mount on "/a/b" any more.
+TEST_P(MountTest, AMountEndsWithItsMountPointRemovedByAnotherWay) {
+  const Process p = Start();
+  for (const char* const path : {"/a", "/a/b", "/c"})
+    ASSERT_EQ(p.MakeDirectory(path), Errno::kOk);
+  ASSERT_EQ(BindAt(vfs(), "/a", "/c", {}), Errno::kOk);
+  MountMem(p, "/a/b");
+  ASSERT_EQ(p.MakeDirectory("/a/b/n"), Errno::kOk);
+  MountMem(p, "/a/b/n");
+  ASSERT_EQ(p.Create("/a/b/n/file"), Errno::kOk);
+  const Result<Handle> handle = p.Open("/a/b/n/file", kORdOnly);
+  ASSERT_TRUE(handle.has_value());
+  EXPECT_EQ(vfs().mounts.size(), 4U);
+  EXPECT_EQ(p.RemoveDirectory("/a/b"), Errno::kEBUSY);
+  EXPECT_EQ(p.RemoveDirectory("/c/b"), Errno::kOk);
+  EXPECT_EQ(vfs().mounts.size(), 2U);
+  EXPECT_EQ(Process::ErrorOf(p.Stat("/a/b")), Errno::kENOENT);
+  // Lazily: what is open goes on working.
+  EXPECT_TRUE(p.StatHandle(*handle).has_value());
+  EXPECT_EQ(p.Close(*handle), Errno::kOk);
+  sync::RcuBarrier();
+  EXPECT_EQ(live_objects::Count(ObjectKind::kMount), 2);
+}
+
+TEST_P(MountTest, AMountEndsWithItsMountPointReplacedByAnotherWay) {
+  const Process p = Start();
+  for (const char* const path : {"/a", "/a/b", "/a/new", "/c"})
+    ASSERT_EQ(p.MakeDirectory(path), Errno::kOk);
+  ASSERT_EQ(BindAt(vfs(), "/a", "/c", {}), Errno::kOk);
+  MountMem(p, "/a/b");
+  MountMem(p, "/a/b");
+  EXPECT_EQ(p.Rename("/a/new", "/a/b"), Errno::kEBUSY);
+  EXPECT_EQ(vfs().mounts.size(), 4U);
+  EXPECT_EQ(p.Rename("/c/new", "/c/b"), Errno::kOk);
+  EXPECT_EQ(vfs().mounts.size(), 2U);
+  EXPECT_EQ(Place(p.Stat("/a/b")).second, Place(p.Stat("/c/b")).second);
+  // The new directory is free to be mounted on.
+  Mount* const mount = MountMem(p, "/a/b");
+  EXPECT_EQ(p.Stat("/a/b")->mnt_id, mount->id());
+}
+
+TEST_P(MountTest, AMountEndsWithTheTreeThatItIsIn) {
+  const Process p = Start();
+  for (const char* const path : {"/a", "/a/b", "/a/b/c"})
+    ASSERT_EQ(p.MakeDirectory(path), Errno::kOk);
+  MountMem(p, "/a/b/c");
+  MountMem(p, "/a/b");
+  FileSystem& top = vfs().top().file_system();
+  EXPECT_EQ(top.mount_table(), &vfs().mounts);
+  EXPECT_EQ(RemoveTree(top, top.root(), "a"), Errno::kOk);
+  EXPECT_EQ(vfs().mounts.size(), 1U);
+  EXPECT_EQ(Process::ErrorOf(p.Stat("/a")), Errno::kENOENT);
+}
+
+TEST_P(MountTest, AFileSystemKnowsItsNamespaceWhileItIsMounted) {
+  const Process p = Start();
+  ASSERT_EQ(p.MakeDirectory("/m"), Errno::kOk);
+  ASSERT_EQ(p.MakeDirectory("/n"), Errno::kOk);
+  const auto file_system = std::make_shared<mem::MemFileSystem>();
+  EXPECT_EQ(file_system->mount_table(), nullptr);
+  ASSERT_EQ(MountAt(vfs(), "/m", file_system, {}), Errno::kOk);
+  ASSERT_EQ(MountAt(vfs(), "/n", file_system, {}), Errno::kOk);
+  ASSERT_EQ(UnmountAt(vfs(), "/m", /*lazy=*/false), Errno::kOk);
+  EXPECT_EQ(file_system->mount_table(), &vfs().mounts);
+  ASSERT_EQ(UnmountAt(vfs(), "/n", /*lazy=*/true), Errno::kOk);
+  EXPECT_EQ(file_system->mount_table(), nullptr);
 }
 
 // An address is used again, and then names another mount.
