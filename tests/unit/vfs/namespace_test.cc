@@ -5,6 +5,8 @@
 
 #include <set>
 
+#include "server/vfs/namespace_link.h"
+#include "server/vfs/new_inode.h"
 #include "tests/unit/vfs/core_fixture.h"
 
 namespace vfsd::vfs {
@@ -49,6 +51,29 @@ TEST_P(NamespaceTest, CountsSubdirectories) {
   EXPECT_EQ(p.Stat("/d")->nlink, 2U);
   EXPECT_EQ(p.RemoveDirectory("/d"), Errno::kOk);
   EXPECT_EQ(p.Stat("/")->nlink, 2U);
+}
+
+// A mount point that the server makes, when nothing is mounted there any more.
+TEST_P(NamespaceTest, ADirectoryMadeByTheServerIsLikeAnyOther) {
+  const Process p = Start();
+  ASSERT_EQ(p.MakeDirectory("/asked", 0755), Errno::kOk);
+  FileSystem& file_system = vfs().top().file_system();
+  ASSERT_EQ(
+      CreateChild(file_system, file_system.root(), "made",
+                  MakeInode(NewDirectory(file_system, 0755, Timestamp::Now()))),
+      Errno::kOk);
+  const Result<Statx> asked = p.Stat("/asked");
+  const Result<Statx> made = p.Stat("/made");
+  ASSERT_TRUE(asked.has_value() && made.has_value());
+  EXPECT_EQ(made->size, 40U);
+  EXPECT_EQ(made->size, asked->size);
+  EXPECT_EQ(made->mode, asked->mode);
+  EXPECT_EQ(made->nlink, asked->nlink);
+  EXPECT_EQ(made->uid, asked->uid);
+  EXPECT_EQ(made->gid, asked->gid);
+  EXPECT_NE(made->ino, asked->ino);
+  EXPECT_EQ(p.Create("/made/file"), Errno::kOk);
+  EXPECT_EQ(p.Stat("/made")->size, 60U);
 }
 
 TEST_P(NamespaceTest, RenameReplacesAndMoves) {
