@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -114,6 +115,27 @@ TEST_F(DentryTableTest, TheHashIsAFunctionOfDirectoryAndName) {
               DentryTable::Hash(&Parent(1), name));
     EXPECT_NE(DentryTable::Hash(&Parent(0), name),
               DentryTable::Hash(&Parent(0), name + "n"));
+  }
+}
+
+// Names whose last bytes differ as their sizes do: with the size as it is in
+// the hash they collide whatever the seed is.
+TEST_F(DentryTableTest, NamesDoNotCollideWithoutTheSeed) {
+  std::vector<std::string> names = {"bccccccc", "bcccccccc"};
+  for (size_t k = 8; k <= 16; ++k) {
+    names.push_back("prefix__" +
+                    std::string(1, static_cast<char>('y' ^ (16 + k))) +
+                    "yyyyyyy" + std::string(k, 'a'));
+  }
+  // An address as any other, the same in each run.
+  const void* const kParent = reinterpret_cast<const void*>(0x7f12'3456'7890);
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 1000; ++i) {
+    const NameHashSeed seed{random() | 1, random() | 1};
+    std::set<uint32_t> hashes;
+    for (const std::string& name : names)
+      hashes.insert(HashName(seed, kParent, name));
+    EXPECT_EQ(hashes.size(), names.size()) << i;
   }
 }
 
