@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "server/sync/rcu.h"
+#include "server/vfs/file_system_end.h"
 #include "server/vfs/live_objects.h"
 
 namespace vfsd::vfs {
@@ -58,7 +59,14 @@ void Mount::Put() {
   // acq_rel: all uses by all holders come before the end.
   const int64_t before =
       exact_references_.fetch_sub(1, std::memory_order_acq_rel);
-  if (before == 1 && state == State::kDetached) sync::RcuDelete(this);
+  if (before == 1 && state == State::kDetached) sync::RcuRetire(this, &End);
+}
+
+void Mount::End(void* ended) {
+  std::unique_ptr<Mount> mount(static_cast<Mount*>(ended));
+  std::shared_ptr<FileSystem> file_system = mount->file_system_;
+  mount.reset();
+  DropFileSystem(std::move(file_system));
 }
 
 Errno Mount::WantWrite() {

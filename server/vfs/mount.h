@@ -90,6 +90,10 @@ class Mount {
  private:
   friend class MountTable;
 
+  // After the grace period: the mount, and its file system if it was the last
+  // one's.
+  static void End(void* mount);
+
   // kMounted: references are counted in the shards. kUnmounting: exactly, while
   // Unmount decides (and back to kMounted if it is busy). kDetached: exactly,
   // and whoever drops the last one ends the mount.

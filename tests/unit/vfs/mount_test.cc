@@ -5,14 +5,18 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "server/vfs/file_system_end.h"
 #include "server/vfs/mount_at.h"
 #include "server/vfs/namespace_link.h"
+#include "server/vfs/new_inode.h"
 #include "tests/unit/vfs/core_fixture.h"
 
 namespace vfsd::vfs {
@@ -178,6 +182,42 @@ TEST_P(MountTest, AFileSystemKnowsItsNamespaceWhileItIsMounted) {
   EXPECT_EQ(file_system->mount_table(), &vfs().mounts);
   ASSERT_EQ(UnmountAt(vfs(), "/n", /*lazy=*/true), Errno::kOk);
   EXPECT_EQ(file_system->mount_table(), nullptr);
+}
+
+// Else its names would be freed where all that others retire waits.
+TEST_P(MountTest, ALargeFileSystemEndsOffTheReclaimingThread) {
+  std::atomic<std::thread::id> reclaiming;
+  sync::RcuRetire(&reclaiming, [](void* id) {
+    static_cast<std::atomic<std::thread::id>*>(id)->store(
+        std::this_thread::get_id());
+  });
+  sync::RcuBarrier();
+  const Process p = Start();
+  ASSERT_EQ(p.MakeDirectory("/m"), Errno::kOk);
+  for (const bool large : {false, true}) {
+    std::atomic<std::thread::id> ended;
+    std::shared_ptr<FileSystem> file_system(
+        new mem::MemFileSystem, [&ended](FileSystem* last) {
+          std::unique_ptr<FileSystem>(last).reset();
+          ended.store(std::this_thread::get_id());
+        });
+    Inode& root = file_system->root();
+    for (int i = 0; i < (large ? 6000 : 10); ++i) {
+      Inode::Init init;
+      init.mode = kSIfreg | 0644;
+      init.ino = file_system->NextInodeNumber();
+      ASSERT_EQ(CreateChild(*file_system, root, std::to_string(i),
+                            MakeInode(std::move(init))),
+                Errno::kOk);
+    }
+    ASSERT_EQ(MountAt(vfs(), "/m", std::move(file_system), {}), Errno::kOk);
+    ASSERT_TRUE(p.Stat("/m/7").has_value());
+    ASSERT_EQ(UnmountAt(vfs(), "/m", /*lazy=*/true), Errno::kOk);
+    sync::RcuBarrier();
+    WaitForFileSystemEnds();
+    EXPECT_NE(ended.load(), std::thread::id());
+    EXPECT_EQ(ended.load() == reclaiming.load(), !large);
+  }
 }
 
 // An address is used again, and then names another mount.
