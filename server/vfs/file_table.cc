@@ -154,7 +154,9 @@ Result<FileTable::FileView> FileTable::Look(Handle handle) const {
   // acquire fence: if anything of that was read, what Close wrote before is
   // seen now. A slot never holds a file again for the same use.
   sync::ReadFence();
-  if (slot.file.load(std::memory_order_relaxed) != file ||
+  // acquire: of the slot's next use, which comes with the same file's memory,
+  // the new number of uses is seen.
+  if (slot.file.load(std::memory_order_acquire) != file ||
       slot.uses.load(std::memory_order_relaxed) != uses) {
     return Fail(Errno::kEBADF);
   }
