@@ -45,23 +45,28 @@ Result<SessionRef> SessionTable::Open(SessionOptions options) {
     options.lease = limits_.default_lease;
   options.lease =
       std::clamp(options.lease, limits_.min_lease, limits_.max_lease);
-  SessionRef session;
+  uint64_t id;
+  uint64_t salt;
+  uint32_t number;
   {
     absl::MutexLock lock(&mu_);
     if (sessions_.size() >= limits_.max_sessions) return Fail(Errno::kENFILE);
-    uint64_t id;
     do {
       id = RandomBits();
     } while (id == 0 || sessions_.contains(id));
-    session = std::make_shared<Session>(
-        vfs_, id, next_number_++, std::move(options), RandomBits(), clock_());
+    salt = RandomBits();
+    number = next_number_++;
     sessions_.emplace(id, nullptr);
   }
+  // Without the lock, which every call's Find takes: finding the root may wait
+  // for an unmount to be decided.
+  auto session = std::make_shared<Session>(vfs_, id, number, std::move(options),
+                                           salt, clock_());
   // While nobody can find it yet, and so end it: the observer would learn of
   // its end first.
   if (observer_ != nullptr) observer_->SessionOpened(session);
   absl::MutexLock lock(&mu_);
-  sessions_[session->id()] = session;
+  sessions_[id] = session;
   return session;
 }
 

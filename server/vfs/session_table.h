@@ -58,8 +58,8 @@ class SessionTable {
   // Ends the sessions whose lease has lapsed; returns how many.
   size_t Reap();
 
-  // The session that calls without one run in: the anonymous caller's, with no
-  // room for handles. Null: not allowed.
+  // The session that calls without one run in: the anonymous caller's. Null:
+  // not allowed.
   SessionRef anonymous() const { return anonymous_; }
   void SetAnonymous(CredentialsRef credentials);
 

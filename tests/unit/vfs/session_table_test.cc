@@ -23,8 +23,10 @@ class SessionTableTest : public CoreTest, public SessionObserver {
   SessionTableTest() { Use({}); }
 
   void Use(SessionLimits limits) {
-    table_ =
-        std::make_unique<SessionTable>(vfs(), limits, [this] { return now_; });
+    table_ = std::make_unique<SessionTable>(vfs(), limits, [this] {
+      if (when_asked_) when_asked_();
+      return now_;
+    });
     table_->SetObserver(this);
   }
   ~SessionTableTest() override { table_.reset(); }
@@ -46,6 +48,7 @@ class SessionTableTest : public CoreTest, public SessionObserver {
 
   // Far from the system's own.
   LeaseClock::time_point now_{std::chrono::seconds(1000)};
+  std::function<void()> when_asked_;
   std::vector<uint64_t> opened_;
   std::function<void(const Session&)> while_opening_;
   std::vector<uint64_t> closed_;
@@ -71,6 +74,24 @@ TEST_F(SessionTableTest, NobodyFindsOrEndsASessionThatIsBeingOpened) {
   EXPECT_TRUE(closed_.empty());
   EXPECT_EQ(table_->Reap(), 1U);
   EXPECT_EQ(closed_, std::vector{id});
+}
+
+// Making one may wait (for the namespace's root): other sessions' calls must
+// not wait with it. The clock is asked while the session is made.
+TEST_F(SessionTableTest, OtherSessionsAreFoundAndEndedWhileOneIsMade) {
+  const uint64_t other = (*table_->Open(Options()))->id();
+  bool asked = false;
+  when_asked_ = [&] {
+    when_asked_ = nullptr;
+    EXPECT_EQ(table_->size(), 2U);
+    EXPECT_NE(table_->Find(other), nullptr);
+    EXPECT_TRUE(table_->Close(other, nullptr));
+    asked = true;
+  };
+  const SessionRef made = *table_->Open(Options());
+  EXPECT_TRUE(asked);
+  EXPECT_EQ(table_->size(), 1U);
+  EXPECT_EQ(table_->Find(made->id()), made);
 }
 
 TEST_F(SessionTableTest, ALeaseLastsFromTheLastCallOn) {
