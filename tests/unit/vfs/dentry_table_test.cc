@@ -182,6 +182,22 @@ TEST_F(DentryTableTest, GrowsAndForgets) {
   EXPECT_EQ(Find(Parent(0), "n0"), nullptr);
 }
 
+// All of a large tree: neither its memory stays nor tombstones that every miss
+// would probe through.
+TEST_F(DentryTableTest, GivesMemoryBackWhenNamesAreRemoved) {
+  const size_t empty_bytes = table_.memory_bytes();
+  constexpr int kNames = 200'000;
+  for (int i = 0; i < kNames; ++i)
+    Insert(Parent(0), "n" + std::to_string(i), File(0));
+  const size_t full_bytes = table_.memory_bytes() - empty_bytes;
+  EXPECT_GE(full_bytes, size_t{kNames} * 8);
+  for (int i = 100; i < kNames; ++i) Remove(Parent(0), "n" + std::to_string(i));
+  ExpectAgreement();
+  EXPECT_LE(table_.memory_bytes() - empty_bytes, full_bytes / 4);
+  for (int i = 0; i < 100; ++i) Remove(Parent(0), "n" + std::to_string(i));
+  EXPECT_EQ(table_.size(), 0U);
+}
+
 TEST_F(DentryTableTest, TombstonesDoNotPileUp) {
   // One live name in each of many rounds: the arrays must stay small.
   constexpr int kRounds = 300'000;
