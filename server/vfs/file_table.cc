@@ -183,13 +183,15 @@ Result<File*> FileTable::Pin(Handle handle) const {
   return file;
 }
 
-Result<PinnedPath> FileTable::PinPath(Handle handle,
-                                      bool also_path_only) const {
+Result<PinnedPath> FileTable::PinPath(Handle handle, bool also_path_only,
+                                      uint32_t* flags) const {
+  assert(!sync::InRcuReadSection());
   const Result<File*> file = Pin(handle);
   if (!file.has_value()) return Fail(file.error());
   const absl::Cleanup put = [this, &file] { accounting_.Put(*file); };
   if (!also_path_only && (*file)->HasMode(kFilePathOnly))
     return Fail(Errno::kEBADF);
+  if (flags != nullptr) *flags = (*file)->flags();
   // The pinned file holds its path, also in a mount that is being unmounted or
   // is detached and gives no new references to walks.
   return PinnedPath::Share((*file)->path());

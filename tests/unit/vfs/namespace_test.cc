@@ -137,6 +137,25 @@ TEST_P(NamespaceTest, ListsInPagesWhateverComesAndGoes) {
   for (const std::string& name : stay) EXPECT_EQ(seen.count(name), 1U) << name;
 }
 
+TEST_P(NamespaceTest, AListingThroughAnONoatimeHandleKeepsTheAccessTime) {
+  const Process p = Start();
+  ASSERT_EQ(p.MakeDirectory("/d"), Errno::kOk);
+  ASSERT_EQ(p.Create("/d/file"), Errno::kOk);
+  const Result<Handle> plain = p.Open("/d", kORdOnly);
+  const Result<Handle> keeping = p.Open("/d", kORdOnly | kONoatime);
+  ASSERT_TRUE(plain.has_value() && keeping.has_value());
+  const Timestamp before = p.Stat("/d")->atime;
+  for (int i = 0; i < 100; ++i)
+    EXPECT_EQ(p.ListHandle(*keeping)->entries.size(), 1U);
+  EXPECT_EQ(p.Stat("/d")->atime, before);
+  // The clock may be coarse: it moves on some time.
+  while (p.Stat("/d")->atime == before)
+    ASSERT_EQ(p.ListHandle(*plain)->entries.size(), 1U);
+  EXPECT_EQ(p.Close(*plain), Errno::kOk);
+  EXPECT_EQ(p.ListHandle(*plain).error(), Errno::kEBADF);
+  EXPECT_EQ(p.Close(*keeping), Errno::kOk);
+}
+
 TEST_P(NamespaceTest, GrowsAndShrinks) {
   const Process p = Start();
   constexpr int kFiles = 20000;
