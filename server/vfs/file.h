@@ -148,8 +148,7 @@ class FileAccounting {
                               bool accounted = true, uint32_t extra_mode = 0);
 
   // release_empty_file(): `file` is EMPTY and the caller's. Frees it at once;
-  // falls back to Put where somebody else holds a reference (counted, warned of
-  // once).
+  // falls back to Put where somebody else holds a reference (counted).
   void ReleaseEmpty(File* file);
 
   // fput(): drops a reference; the last one puts the file on the thread's
