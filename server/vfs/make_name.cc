@@ -93,8 +93,7 @@ Result<PinnedPath> FindExisting(Vfs& vfs, const Caller& caller,
     const Result<File*> file = caller.session.files().Pin(*operation.old_dir);
     if (!file.has_value()) return Fail(file.error());
     const absl::Cleanup put = [&] { vfs.files.Put(*file); };
-    if (*(*file)->opener() != *caller.credentials)
-      return Fail(Errno::kENOENT);
+    if (*(*file)->opener() != *caller.credentials) return Fail(Errno::kENOENT);
   }
   const WalkRequest request{
       vfs,

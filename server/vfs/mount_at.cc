@@ -69,15 +69,15 @@ Errno RemountAt(Vfs& vfs, std::string_view path, bool read_only) {
 }
 
 Errno UnmountAt(Vfs& vfs, std::string_view path, bool lazy) {
-  Mount* mount;
+  uint64_t id;
   {
     const Result<PinnedPath> at = FindMount(vfs, path);
     if (!at.has_value()) return at.error();
-    mount = &at->mount();
-    // Our own reference would make it busy. Without it only the table keeps the
-    // mount: Unmount looks it up there before it touches it.
+    id = at->mount().id();
+    // Our own reference would make it busy. Without it somebody else may
+    // unmount it, and another mount may get its address: but never its id.
   }
-  return vfs.mounts.UnmountIfListed(mount, lazy);
+  return vfs.mounts.UnmountById(id, lazy);
 }
 
 }  // namespace vfsd::vfs
