@@ -33,6 +33,8 @@ struct Backend {
   const std::string version;
   // The server is shutting down: no new sessions.
   std::atomic<bool> draining{false};
+  // The end of it: no calls at all any more, but health checks.
+  std::atomic<bool> refusing{false};
 
   // The session that a call names, its lease renewed. SESSION_EXPIRED; without
   // one (0) SESSION_REQUIRED, or the anonymous caller's where that is allowed.

@@ -117,7 +117,7 @@ class MountTable {
   MountTable() = default;
   ~MountTable();
 
-  // The first mount, which has no parent.
+  // The first mount, which has no parent. Once, before any other call.
   Mount* MountTop(std::shared_ptr<FileSystem> file_system,
                   MountOptions options);
   // Mounts `file_system`, or only what is below `root` of it (a bind mount), on

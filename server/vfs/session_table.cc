@@ -27,7 +27,9 @@ SessionTable::~SessionTable() {
     absl::MutexLock lock(&mu_);
     sessions.swap(sessions_);
   }
-  for (const auto& [id, session] : sessions) End(session, nullptr);
+  for (const auto& [id, session] : sessions) {
+    if (session != nullptr) End(session, nullptr);
+  }
 }
 
 uint64_t SessionTable::RandomBits() {
@@ -54,9 +56,13 @@ Result<SessionRef> SessionTable::Open(SessionOptions options) {
     } while (id == 0 || sessions_.contains(id));
     session = std::make_shared<Session>(
         vfs_, id, next_number_++, std::move(options), RandomBits(), clock_());
-    sessions_.emplace(id, session);
+    sessions_.emplace(id, nullptr);
   }
+  // While nobody can find it yet, and so end it: the observer would learn of
+  // its end first.
   if (observer_ != nullptr) observer_->SessionOpened(session);
+  absl::MutexLock lock(&mu_);
+  sessions_[session->id()] = session;
   return session;
 }
 
@@ -65,7 +71,10 @@ SessionRef SessionTable::Find(uint64_t id) {
   absl::ReaderMutexLock lock(&mu_);
   const auto it = sessions_.find(id);
   // One that has lapsed is as good as gone, even before Reap comes by.
-  if (it == sessions_.end() || it->second->expiry() <= now) return nullptr;
+  if (it == sessions_.end() || it->second == nullptr ||
+      it->second->expiry() <= now) {
+    return nullptr;
+  }
   it->second->Renew(now);
   return it->second;
 }
@@ -82,7 +91,7 @@ bool SessionTable::Close(uint64_t id, uint32_t* closed_handles) {
   {
     absl::MutexLock lock(&mu_);
     const auto it = sessions_.find(id);
-    if (it == sessions_.end()) return false;
+    if (it == sessions_.end() || it->second == nullptr) return false;
     session = std::move(it->second);
     sessions_.erase(it);
   }
@@ -97,7 +106,8 @@ size_t SessionTable::Reap() {
     absl::MutexLock lock(&mu_);
     for (auto it = sessions_.begin(); it != sessions_.end();) {
       const auto current = it++;
-      if (current->second->expiry() > now) continue;
+      if (current->second == nullptr || current->second->expiry() > now)
+        continue;
       lapsed.push_back(std::move(current->second));
       sessions_.erase(current);
     }
@@ -123,15 +133,18 @@ std::vector<SessionRef> SessionTable::List() const {
   absl::ReaderMutexLock lock(&mu_);
   std::vector<SessionRef> sessions;
   sessions.reserve(sessions_.size());
-  for (const auto& [id, session] : sessions_) sessions.push_back(session);
+  for (const auto& [id, session] : sessions_) {
+    if (session != nullptr) sessions.push_back(session);
+  }
   return sessions;
 }
 
 uint64_t SessionTable::open_handles() const {
   absl::ReaderMutexLock lock(&mu_);
   uint64_t handles = 0;
-  for (const auto& [id, session] : sessions_)
-    handles += session->files().open_handles();
+  for (const auto& [id, session] : sessions_) {
+    if (session != nullptr) handles += session->files().open_handles();
+  }
   return handles;
 }
 

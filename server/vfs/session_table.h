@@ -27,7 +27,8 @@ struct SessionLimits {
 };
 
 // Told of every session's beginning and end, on the thread that caused it (proc
-// keeps its directories by it). Not with a lock of the table held.
+// keeps its directories by it): of a beginning before anyone can find the
+// session, so that its end comes later. Not with a lock of the table held.
 class SessionObserver {
  public:
   virtual ~SessionObserver() = default;
@@ -83,6 +84,7 @@ class SessionTable {
   ShardedCounter expired_;
 
   mutable absl::Mutex mu_;
+  // Null: it is being opened, and nobody may find it yet.
   absl::flat_hash_map<uint64_t, SessionRef> sessions_ ABSL_GUARDED_BY(mu_);
   uint32_t next_number_ ABSL_GUARDED_BY(mu_) = 1;
   std::random_device random_ ABSL_GUARDED_BY(mu_);

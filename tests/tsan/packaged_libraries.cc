@@ -12,7 +12,7 @@
 // that is used and not listed shows as false races: add it, here and in
 // CMakeLists.txt.
 //
-// liburcu: suppressions, at the end. What our own code does under RCU's
+// liburcu, gRPC: suppressions, at the end. What our own code does under RCU's
 // protection is not suppressed: server/sync/rcu.cc tells of its orderings.
 
 #include <sanitizer/tsan_interface.h>
@@ -142,11 +142,29 @@ extern "C" const char* __tsan_default_suppressions();
 
 extern "C" const char* __tsan_default_suppressions() {
   return
-      // Not instrumented: its own memory passes between its threads by means
-      // that the sanitizer does not see. Only calls by the library itself are
-      // meant, not those that are made below it.
+      // Not instrumented: their own memory passes between their threads by
+      // means that the sanitizer does not see. Only calls by the libraries
+      // themselves are meant, not those that are made below them. A name may
+      // match one library only.
+      "called_from_lib:libabsl_cord.so\n"
+      "called_from_lib:libabsl_cord_internal.so\n"
+      "called_from_lib:libabsl_graphcycles_internal.so\n"
+      "called_from_lib:libabsl_status.so\n"
+      "called_from_lib:libabsl_strings.so\n"
+      "called_from_lib:libabsl_time.so\n"
+      "called_from_lib:libabsl_time_zone.so\n"
+      "called_from_lib:libgpr.so\n"
+      "called_from_lib:libgrpc.so\n"
       "called_from_lib:liburcu-memb.so\n"
-      // Its inline functions, compiled into our objects, access its state by
-      // assembly and volatile accesses.
+      "called_from_lib:libupb.so\n"
+      // gRPC on its own memory through templates of the standard library and
+      // through its inline functions, which are compiled into our objects. Our
+      // server's and client's code runs above gRPC's (completion queues); only
+      // the tests' blocking server is called by it.
+      "race:libgrpc.so\n"
+      "race:libgrpc++.so\n"
+      "race_top:^grpc::\n"
+      // liburcu's inline functions access its state by assembly and volatile
+      // accesses.
       "race_top:urcu_\n";
 }

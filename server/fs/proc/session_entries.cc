@@ -24,9 +24,8 @@ void SessionEntries::SessionOpened(const vfs::SessionRef& session) {
   Result<ProcEntryRef> entry =
       file_system_->AddDirectory(nullptr, name, directory_attributes);
   if (entry.has_value()) {
-    // The removal waits for reads, so the entry alone would do without a share
-    // in the session; the weak one is for a session that ends before this call
-    // returns.
+    // Weak: a share would keep an ended session in memory for as long as
+    // somebody has its status open.
     entry = file_system_->AddFile(
         *entry, "status", status_attributes,
         std::make_unique<SequenceFile>([weak = std::weak_ptr<vfs::Session>(

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -36,6 +37,7 @@ class SessionTableTest : public CoreTest, public SessionObserver {
 
   void SessionOpened(const SessionRef& session) override {
     opened_.push_back(session->id());
+    if (while_opening_) while_opening_(*session);
   }
   void SessionClosed(const Session& session) override {
     closed_.push_back(session.id());
@@ -44,9 +46,31 @@ class SessionTableTest : public CoreTest, public SessionObserver {
   // Far from the system's own.
   absl::Time now_ = absl::FromUnixSeconds(1000);
   std::vector<uint64_t> opened_;
+  std::function<void(const Session&)> while_opening_;
   std::vector<uint64_t> closed_;
   std::unique_ptr<SessionTable> table_;
 };
+
+// Else its end could be told before its beginning, and what the observer keeps
+// of it would stay for ever.
+TEST_F(SessionTableTest, NobodyFindsOrEndsASessionThatIsBeingOpened) {
+  bool asked = false;
+  while_opening_ = [&](const Session& session) {
+    now_ += absl::Hours(48);
+    EXPECT_EQ(table_->Find(session.id()), nullptr);
+    EXPECT_FALSE(table_->Close(session.id(), nullptr));
+    EXPECT_EQ(table_->Reap(), 0U);
+    EXPECT_TRUE(table_->List().empty());
+    EXPECT_EQ(table_->open_handles(), 0U);
+    EXPECT_EQ(table_->size(), 1U);
+    asked = true;
+  };
+  const uint64_t id = (*table_->Open(Options()))->id();
+  EXPECT_TRUE(asked);
+  EXPECT_TRUE(closed_.empty());
+  EXPECT_EQ(table_->Reap(), 1U);
+  EXPECT_EQ(closed_, std::vector{id});
+}
 
 TEST_F(SessionTableTest, ALeaseLastsFromTheLastCallOn) {
   const uint64_t id = (*table_->Open(Options(absl::Seconds(10))))->id();
