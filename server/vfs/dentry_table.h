@@ -68,6 +68,10 @@ class DentryTable {
     }
   }
 
+  // Makes room for so many names before the first, so that no array must grow.
+  // REQUIRES: no name yet, and no reader.
+  void Reserve(size_t names);
+
   // REQUIRES for all three: the directory's mutex, exclusively.
   // Insert: the name is not in the table.
   void Insert(Dentry* dentry);

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tests/bench/core/comparison.h"
+#include "tests/bench/core/core_world.h"
 #include "tests/bench/core/crew.h"
 #include "tests/bench/core/kernel_world.h"
 #include "tests/bench/core/ratio.h"
@@ -32,6 +33,11 @@ class GrowthSuite {
   void RunRandom();
   // Everything about the tree of ten million.
   void RunLarge();
+  // Grows it, looks at it, and writes a snapshot of it.
+  void RunLargeTree(const std::string& snapshot);
+  void RunLoad(const std::string& file);
+  // Grows the tree; the longest of its mknods in milliseconds.
+  double WorstMutation(CoreWorld& world) const;
 
   KernelWorld& kernel_;
   Crew& threads_;
