@@ -151,10 +151,23 @@ class SnapshotLoader {
       const std::string_view target =
           block.substr(at + record.name_bytes, record.target_bytes);
       at += static_cast<size_t>(text_bytes);
+      PrefetchNext(block.substr(at));
       const std::string_view wrong = LoadRecord(record, name, target);
       if (!wrong.empty()) return WrongAt(here, wrong);
     }
     return true;
+  }
+
+  // The next record's name will be looked for in the table, which is a cache
+  // miss in a large tree: begin with it now. It is mostly in the directory that
+  // is being read.
+  void PrefetchNext(std::string_view rest) const {
+    SnapshotRecord record;
+    if (open_.empty() || rest.size() < sizeof(record)) return;
+    std::memcpy(&record, rest.data(), sizeof(record));
+    const std::string_view name =
+        rest.substr(sizeof(record), record.name_bytes);
+    tree_.file_system->dentries().Prefetch(open_.back().inode, name);
   }
 
   // What is wrong with it; empty: nothing.
