@@ -2,11 +2,16 @@
 // against itself with a fast path switched off. tests/bench/run.sh core builds
 // and runs it.
 #include <CLI/CLI.hpp>
+#include <atomic>
+#include <barrier>
 #include <chrono>
+#include <cstddef>
 #include <cstdio>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <vector>
 
 #include "fmt/format.h"
 #include "tests/bench/core/core_world.h"
@@ -16,16 +21,30 @@
 namespace corebench {
 namespace {
 
-// For a tool that counts instructions: one scenario's operations and nothing
-// else but making what they need.
-int RunOnce(Scenario scenario, uint64_t operations) {
-  CoreWorld core("version\n", 1);
+// For tools that count instructions or look at memory accesses: one scenario's
+// operations on threads that run one after the other, and nothing else but
+// making what they need.
+int RunOnce(Scenario scenario, uint64_t operations, size_t threads) {
+  CoreWorld core("version\n", threads);
   core.MakeHotFiles();
   LoopEnd end;
   end.operations = operations;
-  const LoopCounts counts = core.MakeLoop(scenario, 0)(end);
-  fmt::print("operations {}\n", counts.operations);
-  return counts.wrong == 0 ? 0 : 1;
+  uint64_t wrong = 0;
+  // All threads live until the end, so that they have shards of their own.
+  std::barrier all_done(static_cast<ptrdiff_t>(threads));
+  std::vector<std::thread> running;
+  std::atomic<size_t> turn{0};
+  for (size_t i = 0; i < threads; ++i) {
+    running.emplace_back([&, i] {
+      for (size_t now = turn; now != i; now = turn) turn.wait(now);
+      wrong += core.MakeLoop(scenario, i)(end).wrong;
+      ++turn;
+      turn.notify_all();
+      all_done.arrive_and_wait();
+    });
+  }
+  for (std::thread& thread : running) thread.join();
+  return wrong == 0 ? 0 : 1;
 }
 
 int RunAll(bool quick, const std::string& only, uint64_t large_files) {
@@ -65,7 +84,7 @@ int main(int argc, char** argv) {
   app.add_flag("--quick", quick, "short slices, and no tree of ten million");
   std::string once;
   app.add_option("--once", once,
-                 "run one scenario on one thread and end, for tools that count "
+                 "run one scenario and end, for tools that count "
                  "instructions");
   std::string only;
   app.add_option("--only", only, "one part of the suite")
@@ -76,6 +95,10 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(100'000, 50'000'000));
   uint64_t operations = 100'000;
   app.add_option("--operations", operations, "how often, with --once");
+  size_t threads = 1;
+  app.add_option("--threads", threads,
+                 "on so many threads one after the other, with --once")
+      ->check(CLI::Range(1, 8));
   CLI11_PARSE(app, argc, argv);
   if (once.empty()) return corebench::RunAll(quick, only, large_files);
   const std::optional<corebench::Scenario> scenario =
@@ -84,5 +107,5 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "core_bench: no scenario \"{}\"\n", once);
     return 2;
   }
-  return corebench::RunOnce(*scenario, operations);
+  return corebench::RunOnce(*scenario, operations, threads);
 }
