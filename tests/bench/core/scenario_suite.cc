@@ -8,6 +8,7 @@
 
 #include "fmt/format.h"
 #include "server/sync/rcu.h"
+#include "server/sync/spreading_count.h"
 
 namespace corebench {
 namespace {
@@ -140,11 +141,18 @@ void ScenarioSuite::RunAblations() {
       {FastPath::kReleaseEmpty, Scenario::kOpenNeg, 2, 0, "release_empty_2t"},
   };
   const std::function<void()> settle = [] { vfsd::sync::RcuBarrier(); };
+  // open-consume saves changes of the file's count: compared on a plain one, as
+  // the kernel's is, in a world whose hot file has never been spread.
+  CoreWorld plain(kernel_.world().version(), kTwo);
+  plain.MakeHotFiles();
   for (const Ablation& ablation : kAblations) {
-    vfsd::vfs::FastPaths& switches = core_.vfs().fast_paths;
+    const bool on_plain = ablation.fast_path == FastPath::kOpenConsume;
+    vfsd::sync::SpreadingCount::SetSpreading(!on_plain);
+    CoreWorld& world = on_plain ? plain : core_;
+    vfsd::vfs::FastPaths& switches = world.vfs().fast_paths;
     std::vector<Loop> loops;
     for (size_t i = 0; i < ablation.threads; ++i)
-      loops.push_back(core_.MakeLoop(ablation.scenario, i));
+      loops.push_back(world.MakeLoop(ablation.scenario, i));
     const std::vector<Loop*> pointers = First(loops, ablation.threads);
     Contender on{"on", &threads_, pointers,
                  [&] { switches.Set(ablation.fast_path, true); }, settle};
@@ -152,6 +160,7 @@ void ScenarioSuite::RunAblations() {
                   [&] { switches.Set(ablation.fast_path, false); }, settle};
     comparison_.Run({&on, &off});
     switches.Set(ablation.fast_path, true);
+    vfsd::sync::SpreadingCount::SetSpreading(true);
 
     fmt::print("\n== fast path {}, {} threads\n",
                vfsd::vfs::FastPathName(ablation.fast_path), ablation.threads);
