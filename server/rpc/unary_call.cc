@@ -4,11 +4,12 @@
 
 namespace vfsd::rpc {
 
-UnaryCall::UnaryCall(RawService& service, int method_index,
+UnaryCall::UnaryCall(Owner& owner, RawService& service, int method_index,
                      const UnaryMethod& method, CallRecord record,
                      SlowLog& slow_log, Worker& worker,
                      grpc::ServerCompletionQueue& queue)
-    : service_(service),
+    : owner_(owner),
+      service_(service),
       method_index_(method_index),
       method_(method),
       record_(record),
@@ -28,6 +29,7 @@ void UnaryCall::OnArrived(bool ok) {
   // Not ok: the server shuts down, and no call will come.
   if (!ok) return;
   record_.Start();
+  owner_.Began(*this);
   const FlatMessage message(request_);
   if (worker_.backend.refusing.load(std::memory_order_relaxed) &&
       method_.refusable) {
@@ -52,6 +54,6 @@ void UnaryCall::Answer(const Outcome<void>& outcome) {
 }
 
 // Not ok: the client is gone, which is nothing to us.
-void UnaryCall::OnAnswered(bool) { Post(); }
+void UnaryCall::OnAnswered(bool) { owner_.Ended(*this); }
 
 }  // namespace vfsd::rpc

@@ -40,6 +40,8 @@ int main(int argc, char** argv) {
   bool quick = false;
   app.add_flag("--quick", quick, "At most two minutes");
   wirebench::WirePlan plan;
+  app.add_option("--part", plan.part, "Only one part")
+      ->check(CLI::IsMember({"unary", "latency", "batch", "fastpaths"}));
   app.add_option("--rounds", plan.rounds, "Slices of each contender");
   CLI11_PARSE(app, argc, argv);
   if (quick) {

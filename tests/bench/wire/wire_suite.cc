@@ -230,8 +230,7 @@ class Suite {
   Suite(const WirePlan& plan, const std::string& bin)
       : plan_(plan),
         world_(bin),
-        scenarios_(
-            MakeScenarios(world_.files, *world_.session, world_.core)) {}
+        scenarios_(MakeScenarios(world_.files, *world_.session, world_.core)) {}
 
   int Run() {
     fmt::print(
@@ -239,10 +238,14 @@ class Suite {
         "flight; single calls: 64 in flight on {} connections; the kernel: "
         "{}\n",
         kFiles, kFiles, kWindow, kConnections, world_.kernel.place());
-    Unary();
-    Latency();
-    Batches();
-    FastPaths();
+    const auto wants = [&](const char* part) {
+      return plan_.part.empty() || plan_.part == part;
+    };
+    // Batches compare themselves with single calls.
+    if (wants("unary") || wants("batch")) Unary();
+    if (wants("latency")) Latency();
+    if (wants("batch")) Batches();
+    if (wants("fastpaths")) FastPaths();
     return report_.short_lines();
   }
 
