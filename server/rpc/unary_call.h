@@ -33,6 +33,9 @@ class UnaryCall {
   void OnArrived(bool ok);
   void OnAnswered(bool ok);
   void Answer(const Outcome<void>& outcome);
+  // Whether an answer may wait to be sent: a small one always, a large one
+  // while not too many do.
+  bool MayWait(size_t bytes) const;
 
   Owner& owner_;
   RawService& service_;
@@ -47,6 +50,7 @@ class UnaryCall {
   std::optional<grpc::ServerContext> context_;
   std::optional<RawUnaryResponder> responder_;
   grpc::ByteBuffer request_;
+  size_t unsent_bytes_ = 0;  // of its answer, if that is a large one
   MemberTag<UnaryCall> arrived_{this, &UnaryCall::OnArrived};
   MemberTag<UnaryCall> answered_{this, &UnaryCall::OnAnswered};
 };
