@@ -109,5 +109,10 @@ if [[ $suite == core ]] && $instructions; then
   count_instructions
 fi
 
+if [[ $suite == peers ]]; then
+  say "versions"
+  dpkg-query --show redis-server etcd-server nfs-ganesha nfs-ganesha-mem libnfs13 libhiredis0.14
+fi
+
 say "$suite"
 "$bench" "${arguments[@]}"
