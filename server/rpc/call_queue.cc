@@ -99,7 +99,11 @@ void CallQueue::PostWatch(const PostedService& posted, int index) {
 void CallQueue::Serve() {
   void* tag = nullptr;
   bool ok = false;
-  while (queue_->Next(&tag, &ok)) CompletionTag::Deliver(tag, ok);
+  while (queue_->Next(&tag, &ok)) {
+    // Nothing may begin on a queue that has shut down, and the calls that are
+    // left are cancelled.
+    if (!stopping_) CompletionTag::Deliver(tag, ok);
+  }
 }
 
 void CallQueue::Drain() {
@@ -130,6 +134,9 @@ void CallQueue::Stop() {
   stopped_ = true;
 }
 
-void CallQueue::OnStop(bool) { queue_->Shutdown(); }
+void CallQueue::OnStop(bool) {
+  stopping_ = true;
+  queue_->Shutdown();
+}
 
 }  // namespace vfsd::rpc

@@ -72,6 +72,7 @@ class CallQueue {
   MemberTag<CallQueue> end_watches_tag_{this, &CallQueue::OnEndWatches};
   MemberTag<CallQueue> stop_tag_{this, &CallQueue::OnStop};
   std::thread thread_;
+  bool stopping_ = false;  // the queue's own thread's
   bool stopped_ = false;
 };
 
