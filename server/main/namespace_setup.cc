@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "server/fs/mem/mem_file_system.h"
+#include "server/storage/snapshot_loader.h"
 #include "server/storage/tree_importer.h"
 #include "server/vfs/credentials.h"
 #include "server/vfs/namespace_link.h"
@@ -49,8 +50,18 @@ Errno MakeDirectory(const vfs::PinnedPath& parent, std::string_view name) {
 }  // namespace
 
 std::expected<std::vector<PlannedMount>, std::string> ImportTrees(
-    const std::vector<storage::ImportSpec>& imports) {
+    const std::vector<storage::ImportSpec>& imports,
+    const std::vector<storage::ImportSpec>& snapshots) {
   std::vector<PlannedMount> mounts;
+  for (const storage::ImportSpec& spec : snapshots) {
+    spdlog::info("loading snapshot {} at {}", spec.directory, spec.mountpoint);
+    std::expected<storage::ImportedTree, std::string> tree =
+        storage::LoadSnapshot(spec.directory);
+    if (!tree.has_value()) return std::unexpected(std::move(tree.error()));
+    spdlog::info("loaded {}: {}", spec.directory,
+                 storage::ImportReportText(tree->report));
+    mounts.push_back({std::move(tree->file_system), spec.mountpoint});
+  }
   for (const storage::ImportSpec& spec : imports) {
     spdlog::info("importing {} at {}", spec.directory, spec.mountpoint);
     Result<storage::ImportedTree> tree = storage::ImportTree(spec.directory);

@@ -78,6 +78,8 @@ struct Arguments {
   std::vector<std::string> listen = {"127.0.0.1:9150"};
   std::string metrics = "127.0.0.1:9151";
   std::vector<std::string> imports;
+  std::vector<std::string> snapshots;
+  std::string write_snapshot;
   std::string fast_paths = "all";
   std::string credentials = "trust";
   std::string anonymous = "65534:65534";
@@ -124,6 +126,16 @@ void Declare(CLI::App& app, Arguments& arguments) {
                  "mount point. May "
                  "be repeated")
       ->type_name("DIR[:/MOUNTPOINT]")
+      ->group(name_space);
+  app.add_option("--snapshot", arguments.snapshots,
+                 "Load a tree from a snapshot file, at / or at a mount point. "
+                 "May be repeated")
+      ->type_name("FILE[:/MOUNTPOINT]")
+      ->group(name_space);
+  app.add_option("--write-snapshot", arguments.write_snapshot,
+                 "Write the tree at / (what is mounted in it excluded) to a "
+                 "snapshot file and end, without serving")
+      ->type_name("FILE")
       ->group(name_space);
   app.add_option("--fast-paths", arguments.fast_paths,
                  "Fast paths to switch on: all, none, or some of "
@@ -221,11 +233,22 @@ std::expected<Options, std::string> Interpret(const Arguments& arguments) {
       return std::unexpected("--metrics: " + address.error());
     options.metrics = *std::move(address);
   }
-  for (const std::string& text : arguments.imports) {
-    std::expected<storage::ImportSpec, std::string> spec =
-        storage::ParseImportSpec(text);
-    if (!spec.has_value()) return std::unexpected("--import: " + spec.error());
-    options.instance.imports.push_back(*std::move(spec));
+  const struct {
+    std::string_view option;
+    const std::vector<std::string>& texts;
+    std::vector<storage::ImportSpec>& specs;
+  } trees[] = {
+      {"--import: ", arguments.imports, options.instance.imports},
+      {"--snapshot: ", arguments.snapshots, options.instance.snapshots},
+  };
+  for (const auto& [option, texts, specs] : trees) {
+    for (const std::string& text : texts) {
+      std::expected<storage::ImportSpec, std::string> spec =
+          storage::ParseImportSpec(text);
+      if (!spec.has_value())
+        return std::unexpected(std::string(option) + spec.error());
+      specs.push_back(*std::move(spec));
+    }
   }
   std::expected<vfs::CredentialsRef, std::string> anonymous =
       ParseAnonymous(arguments.anonymous);
@@ -260,6 +283,7 @@ std::expected<Options, std::string> Interpret(const Arguments& arguments) {
   options.drain_timeout =
       absl::ToChronoMilliseconds(*ParseDuration(arguments.drain_timeout));
   options.ready_file = arguments.ready_file;
+  options.write_snapshot = arguments.write_snapshot;
   options.log_level = arguments.log_level;
   options.fast_paths = arguments.fast_paths;
   options.credentials = arguments.credentials;

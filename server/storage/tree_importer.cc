@@ -122,7 +122,6 @@ class TreeImport {
   bool LinkKnown(const Node& node, const char* name, const HostStat& stat);
   void Descend(const NodeRef& node, const char* name, const HostStat& stat,
                vfs::Inode& inode);
-  void CountInode(const HostStat& stat);
   vfs::PinnedInode MakeInode(const HostStat& stat, std::string_view target);
 
   // Opens the node's directory, and those above it as far as they are closed.
@@ -167,7 +166,7 @@ Result<ImportedTree> TreeImport::Run() {
       .ctime = ToTimestamp(stat->stx_ctime),
       .btime = BirthTime(*stat, started_),
   });
-  CountInode(*stat);
+  report_.CountInode(stat->stx_mode, stat->stx_size);
   auto node = std::make_shared<Node>();
   node->inode = &file_system_->root();
   node->identity = IdentityOf(*stat);
@@ -236,7 +235,7 @@ void TreeImport::ImportName(const NodeRef& node, const char* name) {
   // The namespace's reference keeps it: nothing is removed from this tree.
   vfs::Inode& inode = *made;
   if (!Link(*node, name, std::move(made))) return;
-  CountInode(*stat);
+  report_.CountInode(stat->stx_mode, stat->stx_size);
   if (may_be_linked) {
     linked_.insert_or_assign(
         IdentityOf(*stat),
@@ -299,32 +298,6 @@ void TreeImport::Descend(const NodeRef& node, const char* name,
   child->mtime = ToTimestamp(stat.stx_mtime);
   child->ctime = ToTimestamp(stat.stx_ctime);
   pending_.push_back(std::move(child));
-}
-
-void TreeImport::CountInode(const HostStat& stat) {
-  switch (stat.stx_mode & vfs::linux_abi::kSIfmt) {
-    case vfs::linux_abi::kSIfdir:
-      ++report_.directories;
-      break;
-    case vfs::linux_abi::kSIflnk:
-      ++report_.symlinks;
-      break;
-    case vfs::linux_abi::kSIfifo:
-      ++report_.fifos;
-      break;
-    case vfs::linux_abi::kSIfsock:
-      ++report_.sockets;
-      break;
-    case vfs::linux_abi::kSIfchr:
-      ++report_.character_devices;
-      break;
-    case vfs::linux_abi::kSIfblk:
-      ++report_.block_devices;
-      break;
-    default:
-      ++report_.regular_files;
-      report_.content_bytes += stat.stx_size;
-  }
 }
 
 vfs::PinnedInode TreeImport::MakeInode(const HostStat& stat,

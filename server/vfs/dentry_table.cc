@@ -10,6 +10,9 @@
 namespace vfsd::vfs {
 namespace {
 
+// More than that is not believed before it is there.
+constexpr uint32_t kMaxReservedBits = 24;
+
 void RetireDentry(Dentry* dentry) {
   sync::RcuRetire(dentry, [](void* retired) {
     Dentry::Delete(static_cast<Dentry*>(retired));
@@ -100,6 +103,21 @@ void DentryTable::Grow(Shard& shard) {
   // Only now: a grace period that ended before the store would not have waited
   // for a reader that finds the old array after it.
   old.Retire();
+}
+
+void DentryTable::Reserve(size_t names) {
+  constexpr size_t kShards = size_t{1} << kShardBits;
+  // Names are spread evenly, give or take. (4/5: as in Insert.)
+  const size_t of_shard = names / kShards + names / kShards / 16 + 1;
+  uint32_t bits = kMinCapacityBits;
+  while ((size_t{4} << bits) < 5 * of_shard && bits < kMaxReservedBits) ++bits;
+  if (bits == kMinCapacityBits) return;
+  for (size_t i = 0; i < kShards; ++i) {
+    Shard& shard = shards_[i];
+    absl::MutexLock lock(&shard.mu);
+    Array(shard.array.load(std::memory_order_relaxed)).Delete();
+    shard.array.store(Array::New(bits).word(), std::memory_order_release);
+  }
 }
 
 void DentryTable::Insert(Dentry* dentry) {

@@ -6,9 +6,11 @@
 #include <cstdio>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "fmt/format.h"
 #include "tests/bench/core/core_world.h"
+#include "tests/bench/core/growth_suite.h"
 #include "tests/bench/core/scenario_suite.h"
 
 namespace corebench {
@@ -26,7 +28,10 @@ int RunOnce(Scenario scenario, uint64_t operations) {
   return counts.wrong == 0 ? 0 : 1;
 }
 
-int RunAll(bool quick) {
+int RunAll(bool quick, const std::string& only, uint64_t large_files) {
+  const auto wants = [&only](std::string_view part) {
+    return only.empty() || only == part;
+  };
   using std::chrono::milliseconds;
   const SlicePlan plan =
       quick ? SlicePlan{21, milliseconds(8)} : SlicePlan{41, milliseconds(20)};
@@ -38,7 +43,12 @@ int RunAll(bool quick) {
     fmt::print("kernel's side: {}; {} rounds of {} ms a contender\n",
                kernel.world().place(), plan.rounds,
                std::chrono::duration_cast<milliseconds>(plan.duration).count());
-    ScenarioSuite(kernel, threads, plan, report).Run();
+    if (wants("scenarios")) ScenarioSuite(kernel, threads, plan, report).Run();
+    if (wants("growth")) {
+      GrowthSuite(kernel.world(), threads, plan, quick ? 0 : large_files,
+                  report)
+          .Run();
+    }
   }
   fmt::print("\n{} results, {} short of their goals\n", report.lines(),
              report.short_lines());
@@ -57,10 +67,17 @@ int main(int argc, char** argv) {
   app.add_option("--once", once,
                  "run one scenario on one thread and end, for tools that count "
                  "instructions");
+  std::string only;
+  app.add_option("--only", only, "one part of the suite")
+      ->check(CLI::IsMember({"scenarios", "growth"}));
+  uint64_t large_files = 10'000'000;
+  app.add_option("--large-files", large_files,
+                 "files in the largest tree (the goals are for the default)")
+      ->check(CLI::Range(100'000, 50'000'000));
   uint64_t operations = 100'000;
   app.add_option("--operations", operations, "how often, with --once");
   CLI11_PARSE(app, argc, argv);
-  if (once.empty()) return corebench::RunAll(quick);
+  if (once.empty()) return corebench::RunAll(quick, only, large_files);
   const std::optional<corebench::Scenario> scenario =
       corebench::ScenarioFromName(once);
   if (!scenario.has_value()) {
