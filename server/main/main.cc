@@ -17,6 +17,7 @@
 #include "server/main/ready_file.h"
 #include "server/main/termination.h"
 #include "server/metrics/metrics_server.h"
+#include "server/rpc/cpu_allowance.h"
 #include "server/rpc/grpc_log.h"
 #include "server/rpc/server.h"
 
@@ -58,6 +59,7 @@ metrics::MetricsSources Sources(const Options& options, Instance& instance,
                     {"compiler", std::string(build_info::Compiler())},
                     {"grpc_version", rpc::GrpcVersion()}},
           .config = {{"api", "async"},
+                     {"cpus", std::to_string(rpc::CpuAllowance())},
                      {"queues", std::to_string(server.queues())},
                      {"fast_paths", options.fast_paths},
                      {"credentials", options.credentials}}};
@@ -93,12 +95,12 @@ int Run(const Options& options) {
     if (!written.has_value()) return Fail(written.error());
     ready = *std::move(written);
   }
-  spdlog::info("serving on {}; metrics: {}; queues: {}; fast paths: {}",
-               fmt::join((*server)->addresses(), ", "),
-               metrics_address.empty()
-                   ? "off"
-                   : "http://" + metrics_address + "/metrics",
-               (*server)->queues(), options.fast_paths);
+  spdlog::info(
+      "serving on {}; metrics: {}; CPUs: {}; queues: {}; fast paths: {}",
+      fmt::join((*server)->addresses(), ", "),
+      metrics_address.empty() ? "off"
+                              : "http://" + metrics_address + "/metrics",
+      rpc::CpuAllowance(), (*server)->queues(), options.fast_paths);
 
   termination.Wait();
   ready.reset();
