@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <malloc.h>
-#include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
 #include <chrono>
@@ -13,6 +12,7 @@
 
 #include "server/base/build_info.h"
 #include "server/main/instance.h"
+#include "server/main/log.h"
 #include "server/main/options.h"
 #include "server/main/ready_file.h"
 #include "server/main/termination.h"
@@ -33,14 +33,6 @@ void TuneAllocator() {
   mallopt(M_TRIM_THRESHOLD, 256 * kMebibyte);
   mallopt(M_TOP_PAD, 16 * kMebibyte);
   mallopt(M_MMAP_THRESHOLD, 32 * kMebibyte);
-}
-
-void SetUpLog(const std::string& level) {
-  const auto logger = spdlog::stderr_logger_mt("vfsd");
-  logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l %v");
-  spdlog::set_default_logger(logger);
-  spdlog::set_level(spdlog::level::from_str(level));
-  rpc::RouteGrpcLog();
 }
 
 int Fail(const std::string& why) {
@@ -67,7 +59,7 @@ metrics::MetricsSources Sources(const Options& options, Instance& instance,
 
 int Run(const Options& options) {
   Termination termination;
-  SetUpLog(options.log_level);
+  SetUpLog(options.log_level, options.log_format);
   spdlog::info("vfsd {} starts", build_info::Version());
 
   std::expected<std::unique_ptr<Instance>, std::string> instance =

@@ -18,6 +18,7 @@ struct Options {
   std::optional<ListenAddress> metrics;  // none: off
   std::string ready_file;                // empty: none
   std::string log_level = "info";
+  std::string log_format = "text";
   std::chrono::milliseconds drain_timeout{10'000};
   // As given, for vfsd_config_info.
   std::string fast_paths = "all";

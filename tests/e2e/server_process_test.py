@@ -57,6 +57,7 @@ class ServerProcess(unittest.TestCase):
         self.assert_refuses(vfsd("--listen=127.0.0.1:99999"), "99999")
         self.assert_refuses(vfsd("--anonymous=x"), "x")
         self.assert_refuses(vfsd("--log-level=loud"), "loud")
+        self.assert_refuses(vfsd("--log-format=prose"), "prose")
 
     def test_an_import_directory_that_does_not_exist(self):
         missing = self.scratch / "missing"
@@ -96,6 +97,31 @@ class ServerProcess(unittest.TestCase):
             self.assertIn("warp", ran.stderr)
         with harness.Server("--no-admin") as server:
             self.assertEqual(vfsctl(server.target, "fast-paths").returncode, 1)
+
+    def test_the_log_is_a_line_an_event_and_none_a_request(self):
+        # A name that JSON has to escape, and that is not UTF-8.
+        tree = os.fsencode(self.scratch) + b'/a "tree"\n\xff'
+        os.mkdir(tree)
+        with harness.Server(f"--import={os.fsdecode(tree)}:/tree", "--log-format=json", "--slow-operation-threshold=1h") as server:
+            before = server.log()
+            for _ in range(20):
+                self.assertEqual(vfsctl(server.target, "stat", "/tree").returncode, 0)
+                self.assertEqual(vfsctl(server.target, "stat", "/missing").returncode, 1)
+            self.assertEqual(server.log(), before)
+            server.stop()
+            lines = [json.loads(line) for line in server.log().splitlines()]
+        for line in lines:
+            self.assertEqual(set(line), {"time", "level", "message"})
+            self.assertRegex(line["time"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d$")
+            self.assertIn(line["level"], ("info", "warning", "error"))
+        messages = [line["message"] for line in lines]
+        self.assertIn('a "tree"\n', " ".join(messages))
+        self.assertEqual(messages[-1], "drained; bye")
+
+    def test_slow_operations_are_logged(self):
+        with harness.Server("--slow-operation-threshold=1ns") as server:
+            self.assertEqual(vfsctl(server.target, "stat", "/").returncode, 0)
+            self.assertRegex(server.log(), r"(?m)^\S+ warning .*(Stat|OpenSession)")
 
     def test_the_cpus_that_are_allowed_are_told_and_followed(self):
         allowed = sorted(os.sched_getaffinity(0))
