@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "server/base/build_info.h"
+#include "server/rpc/backend.h"
 #include "server/rpc/grpc_log.h"
 #include "server/vfs/file_table.h"
 
@@ -180,8 +181,8 @@ void Declare(CLI::App& app, Arguments& arguments) {
       ->check(CLI::Range(1U, 1'000'000U))
       ->group(limits);
   app.add_option("--max-message-bytes", arguments.limits.max_message_bytes,
-                 "Bytes of one request")
-      ->check(CLI::Range(4096U, 1U << 30))
+                 "Bytes of one request, and of what a response carries")
+      ->check(CLI::Range(4096U, rpc::kLargestMaxMessageBytes))
       ->group(limits);
 
   const std::string running = "Running";

@@ -21,6 +21,7 @@ enum class Reason : uint8_t {
   kBatchTooLarge,
   kMalformedRequest,
   kCredentialsDenied,
+  kServiceUnknown,
 };
 
 class Failure {

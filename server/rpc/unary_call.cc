@@ -29,6 +29,10 @@ void UnaryCall::OnArrived(bool ok) {
   if (!ok) return;
   record_.Start();
   const FlatMessage message(request_);
+  if (worker_.backend.refusing.load(std::memory_order_relaxed) &&
+      method_.refusable) {
+    return Answer(std::unexpected(Failure(Reason::kDraining)));
+  }
   Answer(message.bytes().size() > worker_.backend.limits.max_message_bytes
              ? std::unexpected(Failure(Reason::kBatchTooLarge))
              : method_.run(worker_, message.bytes()));

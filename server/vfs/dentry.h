@@ -11,6 +11,8 @@
 #include <memory>
 #include <string_view>
 
+#include "server/vfs/name_bytes.h"
+
 namespace vfsd::vfs {
 
 class Inode;
@@ -36,7 +38,8 @@ class Dentry {
   // The key of the table: directory and name.
   bool Matches(const Inode* parent, uint32_t hash,
                std::string_view name) const {
-    return hash_ == hash && parent_ == parent && this->name() == name;
+    return hash_ == hash && parent_ == parent && name_length_ == name.size() &&
+           SameBytes(name_, name.data(), name.size());
   }
 
  private:

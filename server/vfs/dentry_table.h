@@ -33,6 +33,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/synchronization/mutex.h"
 #include "server/vfs/dentry.h"
+#include "server/vfs/name_bytes.h"
 
 namespace vfsd::vfs {
 
@@ -43,10 +44,28 @@ class DentryTable {
   ~DentryTable();
 
   // The key's hash. Seeded anew in each process: clients choose names.
-  static uint32_t Hash(const Inode* parent, std::string_view name);
+  static uint32_t Hash(const Inode* parent, std::string_view name) {
+    return HashName(seed_, parent, name);
+  }
 
   // In an RCU read section, or with the directory's mutex held. Null: none.
-  Dentry* Find(const Inode* parent, uint32_t hash, std::string_view name) const;
+  [[gnu::always_inline]] inline Dentry* Find(const Inode* parent, uint32_t hash,
+                                             std::string_view name) const {
+    // acquire: the array's slots are initialized.
+    const Array array(ShardOf(hash).array.load(std::memory_order_acquire));
+    if (array.empty()) return nullptr;
+    const uint32_t mask = array.capacity() - 1;
+    const uint64_t tag = TagOf(hash);
+    for (uint32_t i = FirstSlot(hash);; ++i) {
+      // acquire: the dentry that the slot points to is initialized.
+      const uint64_t slot = array[i & mask].load(std::memory_order_acquire);
+      if (slot == kEmpty) return nullptr;
+      if ((slot & ~kPointerMask) != tag || slot == kTombstone) continue;
+      Dentry* const dentry = Unpack(slot);
+      if (dentry->Matches(parent, hash, name)) [[likely]]
+        return dentry;
+    }
+  }
 
   // REQUIRES for all three: the directory's mutex, exclusively.
   // Insert: the name is not in the table.
@@ -67,16 +86,62 @@ class DentryTable {
 
  private:
   static constexpr uint32_t kShardBits = 10;
-  static constexpr uint32_t kMinCapacity = 8;
+  static constexpr uint32_t kMinCapacityBits = 3;
 
-  // Slot values: 0 empty, 1 tombstone, else tag << 48 | pointer.
-  struct Array {
-    explicit Array(uint32_t array_capacity);
-    const uint32_t capacity;  // a power of two
-    std::unique_ptr<std::atomic<uint64_t>[]> slots;
+  // Slot values: empty, tombstone, else tag << 48 | pointer.
+  static constexpr uint64_t kEmpty = 0;
+  static constexpr uint64_t kTombstone = 1;
+  static constexpr int kTagShift = 48;
+  static constexpr uint64_t kPointerMask = (uint64_t{1} << kTagShift) - 1;
+
+  // 16 hash bits that neither choose the shard nor, in an array of up to 2^12
+  // slots, the slot; never such that a value could be mistaken for kTombstone
+  // (a dentry's address is larger than that).
+  static uint64_t TagOf(uint32_t hash) {
+    return static_cast<uint64_t>(hash & 0xffff) << kTagShift;
+  }
+  static uint64_t Pack(const Dentry* dentry) {
+    return TagOf(dentry->hash()) | reinterpret_cast<uint64_t>(dentry);
+  }
+  static Dentry* Unpack(uint64_t slot) {
+    return reinterpret_cast<Dentry*>(slot & kPointerMask);
+  }
+  // To be taken modulo the capacity. The shard takes the hash's upper bits; the
+  // slot, all of it, mixed.
+  static uint32_t FirstSlot(uint32_t hash) { return (hash * 0x9E3779B1U) >> 7; }
+
+  // Slots, and how many, in one word, so that a look-up has both with the
+  // shard's cache line: the slots begin at a cache line, which leaves the
+  // address's lower bits for the capacity's logarithm.
+  class Array {
+   public:
+    static constexpr uint64_t kAlignment = 64;
+
+    Array() = default;
+    explicit Array(uint64_t word) : word_(word) {}
+    static Array New(uint32_t capacity_bits);
+    void Delete();
+    // After a grace period.
+    void Retire();
+
+    uint64_t word() const { return word_; }
+    bool empty() const { return word_ == 0; }
+    uint32_t capacity() const {
+      return uint32_t{1} << (word_ & (kAlignment - 1));
+    }
+    std::atomic<uint64_t>& operator[](uint32_t index) const {
+      return slots()[index];
+    }
+
+   private:
+    std::atomic<uint64_t>* slots() const {
+      return reinterpret_cast<std::atomic<uint64_t>*>(word_ &
+                                                      ~(kAlignment - 1));
+    }
+    uint64_t word_ = 0;
   };
   struct alignas(64) Shard {
-    std::atomic<Array*> array{nullptr};
+    std::atomic<uint64_t> array{0};  // an Array's word
     absl::Mutex mu;
     uint32_t used ABSL_GUARDED_BY(mu) = 0;  // dentries and tombstones
     std::atomic<uint32_t> live{0};          // dentries; written under mu
@@ -86,10 +151,11 @@ class DentryTable {
     return shards_[hash >> (32 - kShardBits)];
   }
   // The slot of `dentry`, which is there.
-  static std::atomic<uint64_t>& SlotOf(const Array& array,
-                                       const Dentry* dentry);
-  static void Place(Array& array, Dentry* dentry);
+  static std::atomic<uint64_t>& SlotOf(Array array, const Dentry* dentry);
+  static void Place(Array array, Dentry* dentry);
   void Grow(Shard& shard) ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard.mu);
+
+  static const NameHashSeed seed_;
 
   std::unique_ptr<Shard[]> shards_ =
       std::make_unique<Shard[]>(size_t{1} << kShardBits);

@@ -66,9 +66,9 @@ Result<PinnedPath> FindDirectory(Vfs& vfs, const Caller& caller,
       (!operation.path.has_value() || operation.path->empty());
   if (by_handle) {
     const sync::RcuReadSection section;
-    const Result<File*> file = caller.session.files().Find(*operation.dir);
+    const auto file = caller.session.files().Look(*operation.dir);
     if (!file.has_value()) return Fail(file.error());
-    keeps_access_time = ((*file)->flags() & linux_abi::kONoatime) != 0;
+    keeps_access_time = (file->flags & linux_abi::kONoatime) != 0;
     Result<PinnedPath> directory = caller.session.files().PinPath(
         *operation.dir, /*also_path_only=*/false);
     if (directory.has_value() && !directory->inode().IsDirectory())

@@ -7,8 +7,8 @@
 // and no number is ever valid for two files: a slot whose generations are used
 // up is not used again.
 //
-// Thread safety: all members from any thread. Find in an RCU read section; the
-// file it returns stays readable there, and Pin keeps it longer.
+// Thread safety: all members from any thread. Look in an RCU read section,
+// which keeps what it returns; Pin keeps the file itself.
 #pragma once
 
 #include <array>
@@ -49,10 +49,15 @@ class FileTable {
   // fd_install(): takes over the caller's reference.
   Handle Install(Slot slot, File* file);
 
-  // In an RCU read section. EBADF or ESTALE.
-  Result<File*> Find(Handle handle) const;
-  // A reference for use outside the read section; give it back with
-  // FileAccounting::Put.
+  // What an open file is, without a reference.
+  struct FileView {
+    PathView path;
+    uint32_t flags;
+    const Credentials* opener;
+  };
+  // In an RCU read section, without a lock or a write. EBADF or ESTALE.
+  Result<FileView> Look(Handle handle) const;
+  // A reference, to be given back with FileAccounting::Put.
   Result<File*> Pin(Handle handle) const;
 
   // References to what the file is open on, of the caller's own. EBADF (also
@@ -78,7 +83,9 @@ class FileTable {
 
   struct SlotState {
     std::atomic<File*> file{nullptr};
-    uint32_t generation = 0;  // of the next use; guarded by mu_
+    // How often it was used: the current use's generation and one more. Written
+    // by whoever reserved the slot; read by all.
+    std::atomic<uint32_t> uses{0};
   };
   using Chunk = std::array<SlotState, kChunkSlots>;
 
@@ -90,6 +97,8 @@ class FileTable {
     uint32_t generation;
   };
   Result<Decoded> Decode(Handle handle) const;
+  File* FindLocked(const Decoded& decoded) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AddReserved(int32_t delta) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void FreeSlot(uint32_t index) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 

@@ -58,26 +58,6 @@ Inode::~Inode() {
   }
 }
 
-InodeAttributes Inode::ReadAttributes() const {
-  for (;;) {
-    const uint32_t begin = attribute_lock.ReadBeginEven();
-    InodeAttributes attributes;
-    attributes.mode = mode();
-    attributes.nlink = nlink();
-    attributes.uid = uid();
-    attributes.gid = gid();
-    attributes.size = size();
-    attributes.atime =
-        Timestamp::FromPacked(atime_.load(std::memory_order_relaxed));
-    attributes.mtime =
-        Timestamp::FromPacked(mtime_.load(std::memory_order_relaxed));
-    attributes.ctime =
-        Timestamp::FromPacked(ctime_.load(std::memory_order_relaxed));
-    attributes.allocated = HasFlag(kInodeAllocated);
-    if (attribute_lock.ReadValid(begin)) return attributes;
-  }
-}
-
 namespace {
 
 // relatime_need_update().
@@ -104,6 +84,13 @@ void Inode::TouchAccessTime() {
 
 void PutInode(Inode* inode) {
   if (inode->references.Put()) sync::RcuDelete(inode);
+}
+
+void PutNamespaceReference(Inode& inode) {
+  const auto end = [](void* last) {
+    sync::RcuDelete(static_cast<Inode*>(last));
+  };
+  if (inode.references.PutBase(&inode, end)) end(&inode);
 }
 
 bool Directory::ByCookie::operator()(const Dentry* a, const Dentry* b) const {

@@ -89,10 +89,9 @@ Result<PinnedPath> FindExisting(Vfs& vfs, const Caller& caller,
   if (empty_allowed && !operation.old_path->starts_with('/') &&
       operation.old_dir.has_value() && !caller.credentials->IsPrivileged()) {
     const sync::RcuReadSection section;
-    const Result<File*> file = caller.session.files().Find(*operation.old_dir);
+    const auto file = caller.session.files().Look(*operation.old_dir);
     if (!file.has_value()) return Fail(file.error());
-    if ((*file)->opener() != caller.credentials.get())
-      return Fail(Errno::kENOENT);
+    if (file->opener != caller.credentials.get()) return Fail(Errno::kENOENT);
   }
   const WalkRequest request{
       vfs,

@@ -70,6 +70,7 @@ void AddName(FileSystem& file_system, Inode& directory, std::string_view name,
              PinnedInode child, Timestamp now) {
   const bool is_directory = child->IsDirectory();
   if (is_directory) child->directory().SetParent(directory);
+  MakeNamespaceReference(*child);
   Publish(file_system, directory, name, *child.Release());
   StampDirectory(file_system, directory, now, is_directory ? 1 : 0);
 }
@@ -83,6 +84,7 @@ Errno TryAddHardLink(FileSystem& file_system, Inode& directory,
       existing.ClearFlag(kInodeLinkable);
       // The namespace's reference; the caller's keeps the inode until then.
       existing.references.Get();
+      MakeNamespaceReference(existing);
     }
     existing.SetLinkCount(existing.nlink() + 1);
     existing.SetChangeTime(now);
@@ -104,7 +106,7 @@ void RemoveName(FileSystem& file_system, Inode& directory, Dentry& dentry,
     inode.SetChangeTime(now);
     last = inode.nlink() == 0;
   }
-  if (last) PutInode(&inode);
+  if (last) PutNamespaceReference(inode);
 }
 
 void RemoveDirectoryName(FileSystem& file_system, Inode& directory,
@@ -118,7 +120,7 @@ void RemoveDirectoryName(FileSystem& file_system, Inode& directory,
     inode.SetLinkCount(0);
     inode.SetChangeTime(now);
   }
-  PutInode(&inode);
+  PutNamespaceReference(inode);
 }
 
 namespace {
@@ -168,7 +170,7 @@ void DropReplaced(Inode& inode, Timestamp now) {
     inode.SetChangeTime(now);
     last = inode.nlink() == 0;
   }
-  if (last) PutInode(&inode);
+  if (last) PutNamespaceReference(inode);
 }
 
 void StampChangeTime(Inode& inode, Timestamp now) {

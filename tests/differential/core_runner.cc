@@ -379,10 +379,10 @@ Listing CoreRunner::List() {
   ListBelow(vfs_, root, "/", listing);
   const sync::RcuReadSection section;
   for (const auto& [number, handle] : handles_) {
-    const Result<vfs::File*> file = session_->files().Find(handle);
+    const auto file = session_->files().Look(handle);
     if (!file.has_value()) continue;
     listing[fmt::format("@{}", number)] =
-        *vfs::FillStatx(vfs_, (*file)->path(), kListingMask);
+        *vfs::FillStatx(vfs_, file->path, kListingMask);
   }
   return listing;
 }

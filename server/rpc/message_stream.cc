@@ -1,21 +1,23 @@
-#include "server/rpc/batch_stream.h"
+#include "server/rpc/message_stream.h"
 
 #include "server/rpc/flat_message.h"
 
 namespace vfsd::rpc {
 
-BatchStream::BatchStream(Owner& owner, RawService& service, int method_index,
-                         CallRecord record, SlowLog& slow_log, Worker& worker,
-                         grpc::ServerCompletionQueue& queue)
+MessageStream::MessageStream(Owner& owner, RawService& service,
+                             int method_index, const StreamMethod& method,
+                             CallRecord record, SlowLog& slow_log,
+                             Worker& worker, grpc::ServerCompletionQueue& queue)
     : owner_(owner),
       service_(service),
       method_index_(method_index),
+      method_(method),
       record_(record),
       slow_log_(slow_log),
       worker_(worker),
       queue_(queue) {}
 
-void BatchStream::Post() {
+void MessageStream::Post() {
   stream_.reset();
   context_.emplace();
   stream_.emplace(&*context_);
@@ -28,29 +30,29 @@ void BatchStream::Post() {
                          arrived_tag_.Arm());
 }
 
-void BatchStream::Drain() {
+void MessageStream::Drain() {
   if (began_ && !writing_ && !has_message_)
     Finish(Failure(Reason::kDraining).status());
 }
 
-void BatchStream::OnArrived(bool ok) {
+void MessageStream::OnArrived(bool ok) {
   // Not ok: the server shuts down, and no stream will come.
   if (!ok) return;
   began_ = true;
   record_.Start();
-  owner_.StreamBegan(*this);
+  owner_.Began(*this);
   if (worker_.backend.draining.load(std::memory_order_relaxed)) {
     return Finish(Failure(Reason::kDraining).status());
   }
   Read();
 }
 
-void BatchStream::Read() {
+void MessageStream::Read() {
   reading_ = true;
   stream_->Read(&message_, read_tag_.Arm());
 }
 
-void BatchStream::OnRead(bool ok) {
+void MessageStream::OnRead(bool ok) {
   reading_ = false;
   if (finishing_) return EndIfFree();
   if (ok) {
@@ -68,14 +70,14 @@ void BatchStream::OnRead(bool ok) {
   }
 }
 
-void BatchStream::RunMessage() {
+void MessageStream::RunMessage() {
   has_message_ = false;
   WireWriter& writer = worker_.writer;
   writer.SetFirstChunk(answer_size_);
   const FlatMessage message(message_);
   const SlowLog::Clock::time_point start = SlowLog::Clock::now();
   const Outcome<size_t> operations =
-      worker_.batches.Run(message.bytes(), session_, writer);
+      method_.run(worker_, session_, message.bytes());
   if (!operations.has_value()) {
     writer.Discard();
     return Finish(operations.error().status());
@@ -88,7 +90,7 @@ void BatchStream::RunMessage() {
   Read();
 }
 
-void BatchStream::OnWritten(bool ok) {
+void MessageStream::OnWritten(bool ok) {
   writing_ = false;
   if (finishing_) return EndIfFree();
   if (!ok) {
@@ -102,20 +104,20 @@ void BatchStream::OnWritten(bool ok) {
   }
 }
 
-void BatchStream::Finish(const grpc::Status& status) {
+void MessageStream::Finish(const grpc::Status& status) {
   if (finishing_) return;
   finishing_ = true;
   record_.End(status.error_code());
   stream_->Finish(status, finished_tag_.Arm());
 }
 
-void BatchStream::OnFinished(bool) {
+void MessageStream::OnFinished(bool) {
   finished_ = true;
   EndIfFree();
 }
 
-void BatchStream::EndIfFree() {
-  if (finished_ && !reading_ && !writing_) owner_.StreamEnded(*this);
+void MessageStream::EndIfFree() {
+  if (finished_ && !reading_ && !writing_) owner_.Ended(*this);
 }
 
 }  // namespace vfsd::rpc

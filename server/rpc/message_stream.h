@@ -1,5 +1,5 @@
-// BatchStream: a place for one Batch stream at a time: reads messages, runs
-// each and writes its answer, in order.
+// MessageStream: a place for one bidirectional stream at a time: reads
+// messages, runs each and writes its answer, in order.
 //
 // Flow: the next message is read while the answer before it is on its way, and
 // run when that answer has been accepted by the transport. So a stream holds at
@@ -13,32 +13,25 @@
 #include <grpcpp/server_context.h>
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 
+#include "server/rpc/call_places.h"
 #include "server/rpc/call_record.h"
 #include "server/rpc/completion_tag.h"
 #include "server/rpc/raw_service.h"
+#include "server/rpc/stream_methods.h"
 #include "server/rpc/worker.h"
 
 namespace vfsd::rpc {
 
-class BatchStream {
+class MessageStream {
  public:
-  // Told when the stream begins (another place must wait for the next one) and
-  // when it is free again.
-  class Owner {
-   public:
-    virtual void StreamBegan(BatchStream& stream) = 0;
-    virtual void StreamEnded(BatchStream& stream) = 0;
+  using Owner = CallPlacesOwner<MessageStream>;
 
-   protected:
-    ~Owner() = default;
-  };
-
-  BatchStream(Owner& owner, RawService& service, int method_index,
-              CallRecord record, SlowLog& slow_log, Worker& worker,
-              grpc::ServerCompletionQueue& queue);
+  MessageStream(Owner& owner, RawService& service, int method_index,
+                const StreamMethod& method, CallRecord record,
+                SlowLog& slow_log, Worker& worker,
+                grpc::ServerCompletionQueue& queue);
 
   // Waits for a stream.
   void Post();
@@ -60,6 +53,7 @@ class BatchStream {
   Owner& owner_;
   RawService& service_;
   const int method_index_;
+  const StreamMethod& method_;
   CallRecord record_;
   SlowLog& slow_log_;
   Worker& worker_;
@@ -79,10 +73,10 @@ class BatchStream {
   bool has_message_ = false;  // read, not yet run
   bool half_closed_ = false;  // the client sends no more
 
-  MemberTag<BatchStream> arrived_tag_{this, &BatchStream::OnArrived};
-  MemberTag<BatchStream> read_tag_{this, &BatchStream::OnRead};
-  MemberTag<BatchStream> written_tag_{this, &BatchStream::OnWritten};
-  MemberTag<BatchStream> finished_tag_{this, &BatchStream::OnFinished};
+  MemberTag<MessageStream> arrived_tag_{this, &MessageStream::OnArrived};
+  MemberTag<MessageStream> read_tag_{this, &MessageStream::OnRead};
+  MemberTag<MessageStream> written_tag_{this, &MessageStream::OnWritten};
+  MemberTag<MessageStream> finished_tag_{this, &MessageStream::OnFinished};
 };
 
 }  // namespace vfsd::rpc
