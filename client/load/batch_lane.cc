@@ -94,6 +94,12 @@ class BatchLane final : public Lane {
     stream_->StartCall(Tag(kStarted));
   }
 
+  bool Wake() override {
+    if (!parked_) return false;
+    Pump();
+    return !parked_;
+  }
+
   bool Idle() const override { return idle_; }
   void Cancel() override {
     if (!idle_) context_.TryCancel();
@@ -119,6 +125,7 @@ class BatchLane final : public Lane {
   struct Sent {
     Message* message;
     Clock::time_point at;
+    Clock::time_point intended;
   };
 
   CompletionTag* Tag(Event event) {
@@ -180,12 +187,14 @@ class BatchLane final : public Lane {
   void Pump() {
     if (writing_ || ended_ || done_) return;
     if (in_flight_.size() < window_ && !stopping_) {
-      if (Message* message = NextMessage()) {
+      Clock::time_point intended;
+      if (Message* message = NextMessage(&intended)) {
         writing_ = true;
-        in_flight_.push_back({message, Clock::now()});
+        in_flight_.push_back({message, Clock::now(), intended});
         lane_.recorder.CountSent();
         return stream_->Write(message->bytes, Tag(kWritten));
       }
+      if (parked_) return;
       stopping_ = true;
     }
     if (stopping_ && in_flight_.empty()) {
@@ -195,11 +204,15 @@ class BatchLane final : public Lane {
     }
   }
 
-  // nullptr: there is nothing more to send.
-  Message* NextMessage() {
+  // nullptr: there is nothing to send, now (parked_) or ever.
+  Message* NextMessage(Clock::time_point* intended) {
     Message* message = &messages_[next_];
     const uint64_t wanted = message->units.size();
-    const uint64_t taken = lane_.pacer.Take(wanted);
+    const Pacer::Grant grant =
+        lane_.pacer.Take(wanted, message->steps.size(), Clock::now());
+    parked_ = grant.units == 0 && !grant.over;
+    *intended = grant.intended;
+    const uint64_t taken = grant.units;
     if (taken == 0) return nullptr;
     if (++next_ == messages_.size()) next_ = 0;
     if (taken == wanted) return message;
@@ -222,7 +235,10 @@ class BatchLane final : public Lane {
     in_flight_.pop_front();
     lane_.recorder.CountReceived();
     const std::string_view bytes = Flatten();
-    lane_.recorder.RecordLatency(kBatchMethod, Clock::now() - sent.at);
+    UnitClock clock(lane_.recorder, lane_.expected, open_loop_);
+    clock.Begin(sent.intended);
+    clock.Sent(sent.at);
+    clock.Done(kBatchMethod, Clock::now());
     Check(*sent.message, bytes);
     reply_.Clear();
   }
@@ -298,7 +314,9 @@ class BatchLane final : public Lane {
   grpc::ClientContext context_;
   std::unique_ptr<grpc::GenericClientAsyncReaderWriter> stream_;
   std::deque<Sent> in_flight_;
+  const bool open_loop_ = lane_.pacer.open_loop();
   bool idle_ = true;
+  bool parked_ = false;    // waits for the time of its next message
   bool writing_ = false;   // a Write or WritesDone is under way
   bool reading_ = false;   // a Read is under way
   bool stopping_ = false;  // the pacer gives no more

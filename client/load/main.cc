@@ -73,15 +73,19 @@ void AddRunOptions(CLI::App* run, RunOptions* options) {
                   "Calls, or messages, in flight over all connections; 0: 32, "
                   "or batched 8 a connection")
       ->capture_default_str();
-  run->add_option("--mode",
-                  [](const CLI::results_t& results) {
-                    return results.front() == "closed";
-                  })
-      ->description(
-          "closed: a call starts when the one before it is answered (the only "
-          "mode)")
-      ->type_name("TEXT")
-      ->default_str("closed");
+  run->add_option("--mode", options->mode,
+                  "closed: a call starts when the one before it is answered; "
+                  "open: when the plan says so (--rate)")
+      ->capture_default_str();
+  run->add_option("--rate", options->rate,
+                  "Of an open loop, in operations a second: R; steps of equal "
+                  "length R,R,...; a ramp FROM:TO; or both");
+  run->add_option("--arrivals", options->arrivals,
+                  "Of an open loop: constant (evenly spaced) or poisson")
+      ->capture_default_str();
+  run->add_option("--max-late", options->max_late,
+                  "Of an open loop: drop, and count, what would start later "
+                  "than this after its time (default: nothing is dropped)");
   run->add_option("--count", options->count,
                   "Instead of --duration: so many units by each thread, "
                   "started together; prints the total time");
