@@ -87,6 +87,7 @@ struct Arguments {
   std::string drain_timeout = "10s";
   std::string slow_threshold = "0";
   std::string log_level = "info";
+  std::string log_format = "text";
   std::string ready_file;
   int queues = 0;
   bool no_admin = false;
@@ -211,6 +212,10 @@ void Declare(CLI::App& app, Arguments& arguments) {
                  "trace, debug, info, warn, error or off")
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))
       ->group(running);
+  app.add_option("--log-format", arguments.log_format,
+                 "text for people, json for collectors (one object a line)")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->group(running);
   app.add_option("--slow-operation-threshold", arguments.slow_threshold,
                  "Log calls and batches that take longer; 0: none")
       ->check(DurationCheck())
@@ -285,6 +290,7 @@ std::expected<Options, std::string> Interpret(const Arguments& arguments) {
   options.ready_file = arguments.ready_file;
   options.write_snapshot = arguments.write_snapshot;
   options.log_level = arguments.log_level;
+  options.log_format = arguments.log_format;
   options.fast_paths = arguments.fast_paths;
   options.credentials = arguments.credentials;
   return options;
