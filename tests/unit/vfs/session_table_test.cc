@@ -9,6 +9,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/unit/vfs/core_fixture.h"
@@ -82,11 +83,11 @@ TEST_F(SessionTableTest, OtherSessionsAreFoundAndEndedWhileOneIsMade) {
   const uint64_t other = (*table_->Open(Options()))->id();
   bool asked = false;
   when_asked_ = [&] {
-    when_asked_ = nullptr;
+    // The calls below ask for the time, too.
+    if (std::exchange(asked, true)) return;
     EXPECT_EQ(table_->size(), 2U);
     EXPECT_NE(table_->Find(other), nullptr);
     EXPECT_TRUE(table_->Close(other, nullptr));
-    asked = true;
   };
   const SessionRef made = *table_->Open(Options());
   EXPECT_TRUE(asked);
