@@ -14,6 +14,10 @@ namespace {
 // zero before.
 constexpr int64_t kBias = int64_t{1} << 40;
 
+// relaxed wherever it is used: whether a count spreads now or later changes
+// nothing else.
+std::atomic<bool> spreading_enabled{true};
+
 }  // namespace
 
 struct SpreadingCount::Block {
@@ -82,12 +86,17 @@ SpreadingCount::~SpreadingCount() {
     Blocks::Get().GiveBack(word & (Blocks::kLimit - 1));
 }
 
+void SpreadingCount::SetSpreading(bool enabled) {
+  spreading_enabled.store(enabled, std::memory_order_relaxed);
+}
+
 uint32_t SpreadingCount::Contended(uint32_t word) {
   // One collision is chance.
   constexpr uint32_t kCollisions = 16;
   thread_local uint32_t collisions = 0;
   if ((word & kSpread) != 0 || (word & kBased) == 0 ||
-      ++collisions < kCollisions) {
+      ++collisions < kCollisions ||
+      !spreading_enabled.load(std::memory_order_relaxed)) {
     return word;
   }
   collisions = 0;

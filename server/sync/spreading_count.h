@@ -64,6 +64,10 @@ class SpreadingCount {
     return (word_.load(std::memory_order_relaxed) & kSpread) != 0;
   }
 
+  // Whether contended counts are spread from now on (default: yes), for
+  // measurements of what the plain count costs. Those that are stay so.
+  static void SetSpreading(bool enabled);
+
  private:
   struct Block;
   class Blocks;

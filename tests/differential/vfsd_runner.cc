@@ -65,20 +65,22 @@ std::string VfsdRunner::End() {
   std::string wrong = CloseSession();
   vfs::Vfs& core = vfs();
   for (;;) {
-    vfs::Mount* last;
+    uint64_t last;
     {
       const sync::RcuReadSection section;
       const std::vector<vfs::Mount*> mounts = core.mounts.List();
       if (mounts.size() <= mounts_before_) break;
-      last = mounts.back();
-      if (last->writers() != 0)
-        wrong = fmt::format("{} writers left on a mount", last->writers());
+      last = mounts.back()->id();
+      if (mounts.back()->writers() != 0) {
+        wrong =
+            fmt::format("{} writers left on a mount", mounts.back()->writers());
+      }
     }
     // Fails while anything still refers to the mount.
-    const Errno error = core.mounts.UnmountIfListed(last, /*lazy=*/false);
+    const Errno error = core.mounts.UnmountById(last, /*lazy=*/false);
     if (error == Errno::kOk) continue;
     wrong = fmt::format("unmount after the end: {}", ErrnoName(error));
-    core.mounts.UnmountIfListed(last, /*lazy=*/true);
+    core.mounts.UnmountById(last, /*lazy=*/true);
   }
   if (core.files.nr_files() != 0)
     wrong = fmt::format("nr_files is {} after the end", core.files.nr_files());
@@ -129,10 +131,10 @@ Listing VfsdRunner::List() {
   ListBelow(vfs(), root, "/", listing);
   const sync::RcuReadSection section;
   for (const auto& [number, handle] : handles_.all()) {
-    const Result<vfs::File*> file = session_->files().Find(handle);
+    const auto file = session_->files().Look(handle);
     if (!file.has_value()) continue;
     listing[fmt::format("@{}", number)] =
-        *vfs::FillStatx(vfs(), (*file)->path(), kListingMask);
+        *vfs::FillStatx(vfs(), file->path, kListingMask);
   }
   return listing;
 }
