@@ -19,6 +19,11 @@ class Address {
   static std::expected<Address, std::string> Parse(std::string_view text);
 
   bool IsUnix() const { return port_ == 0; }
+  // Of this machine for sure: a unix socket, or a loopback host.
+  bool IsLocal() const {
+    return IsUnix() || host_ == "localhost" || host_ == "::1" ||
+           host_.starts_with("127.");
+  }
   // The host without brackets; empty for a unix socket.
   const std::string& host() const { return host_; }
   // 0 for a unix socket.

@@ -43,18 +43,14 @@ struct Message {
   };
   std::vector<Count> counts;
 
-  Message(std::vector<const Unit*> message_units, uint64_t session)
-      : units(std::move(message_units)) {
-    const std::string encoded = EncodeBatch(units, session);
-    encoded_size = encoded.size();
-    bytes = ToByteBuffer(encoded);
+  Message(std::vector<const Unit*> message_units, EncodedBatch encoded)
+      : encoded_size(encoded.bytes.size()),
+        units(std::move(message_units)),
+        steps(std::move(encoded.steps)) {
+    bytes = ToByteBuffer(encoded.bytes);
     std::map<std::pair<Operation, int>, uint64_t> sums;
-    for (const Unit* unit : units) {
-      for (const Step& step : unit->steps) {
-        steps.push_back(&step);
-        ++sums[{KindOf(step.operation), step.expected.errno_code}];
-      }
-    }
+    for (const Step* step : steps)
+      ++sums[{KindOf(step->operation), step->expected.errno_code}];
     for (const auto& [key, n] : sums) {
       counts.push_back({key.first, key.second, n});
     }
@@ -63,8 +59,12 @@ struct Message {
 
 class BatchLane final : public Lane {
  public:
-  BatchLane(const LaneContext& context, SlotUnits units, size_t window)
-      : lane_(context), units_(std::move(units)), window_(window) {}
+  BatchLane(const LaneContext& context, SlotUnits units,
+            const BatchShape& shape)
+      : lane_(context),
+        units_(std::move(units)),
+        window_(shape.window),
+        columns_(shape.columns) {}
 
   // Lays the units out as messages.
   std::expected<void, std::string> Prepare(size_t operations) {
@@ -94,6 +94,12 @@ class BatchLane final : public Lane {
     stream_->StartCall(Tag(kStarted));
   }
 
+  bool Wake() override {
+    if (!parked_) return false;
+    Pump();
+    return !parked_;
+  }
+
   bool Idle() const override { return idle_; }
   void Cancel() override {
     if (!idle_) context_.TryCancel();
@@ -119,6 +125,7 @@ class BatchLane final : public Lane {
   struct Sent {
     Message* message;
     Clock::time_point at;
+    Clock::time_point intended;
   };
 
   CompletionTag* Tag(Event event) {
@@ -127,9 +134,18 @@ class BatchLane final : public Lane {
     return &tag;
   }
 
+  std::expected<EncodedBatch, std::string> Encode(
+      const std::vector<const Unit*>& units) const {
+    const uint64_t session = lane_.connection.session().id();
+    return columns_ ? EncodeColumns(units, session)
+                    : EncodeBatch(units, session);
+  }
+
   std::expected<void, std::string> AddMessage(std::vector<const Unit*> units) {
     const auto& limits = lane_.connection.session().info();
-    Message message(std::move(units), lane_.connection.session().id());
+    auto encoded = Encode(units);
+    if (!encoded) return std::unexpected(encoded.error());
+    Message message(std::move(units), *std::move(encoded));
     if (message.steps.size() > limits.max_batch_operations()) {
       return std::unexpected(fmt::format(
           "a message of {} operations is over the server's limit of {}; use a "
@@ -180,12 +196,14 @@ class BatchLane final : public Lane {
   void Pump() {
     if (writing_ || ended_ || done_) return;
     if (in_flight_.size() < window_ && !stopping_) {
-      if (Message* message = NextMessage()) {
+      Clock::time_point intended;
+      if (Message* message = NextMessage(&intended)) {
         writing_ = true;
-        in_flight_.push_back({message, Clock::now()});
+        in_flight_.push_back({message, Clock::now(), intended});
         lane_.recorder.CountSent();
         return stream_->Write(message->bytes, Tag(kWritten));
       }
+      if (parked_) return;
       stopping_ = true;
     }
     if (stopping_ && in_flight_.empty()) {
@@ -195,11 +213,15 @@ class BatchLane final : public Lane {
     }
   }
 
-  // nullptr: there is nothing more to send.
-  Message* NextMessage() {
+  // nullptr: there is nothing to send, now (parked_) or ever.
+  Message* NextMessage(Clock::time_point* intended) {
     Message* message = &messages_[next_];
     const uint64_t wanted = message->units.size();
-    const uint64_t taken = lane_.pacer.Take(wanted);
+    const Pacer::Grant grant =
+        lane_.pacer.Take(wanted, message->steps.size(), Clock::now());
+    parked_ = grant.units == 0 && !grant.over;
+    *intended = grant.intended;
+    const uint64_t taken = grant.units;
     if (taken == 0) return nullptr;
     if (++next_ == messages_.size()) next_ = 0;
     if (taken == wanted) return message;
@@ -207,7 +229,9 @@ class BatchLane final : public Lane {
     std::vector<const Unit*> rest(
         message->units.begin(),
         message->units.begin() + static_cast<ptrdiff_t>(taken));
-    tail_.emplace_back(std::move(rest), lane_.connection.session().id());
+    // What is a part of a message that could be encoded can be encoded.
+    EncodedBatch encoded = Encode(rest).value();
+    tail_.emplace_back(std::move(rest), std::move(encoded));
     return &tail_.back();
   }
 
@@ -222,7 +246,10 @@ class BatchLane final : public Lane {
     in_flight_.pop_front();
     lane_.recorder.CountReceived();
     const std::string_view bytes = Flatten();
-    lane_.recorder.RecordLatency(kBatchMethod, Clock::now() - sent.at);
+    UnitClock clock(lane_.recorder, lane_.expected, open_loop_);
+    clock.Begin(sent.intended);
+    clock.Sent(sent.at);
+    clock.Done(kBatchMethod, Clock::now());
     Check(*sent.message, bytes);
     reply_.Clear();
   }
@@ -290,6 +317,7 @@ class BatchLane final : public Lane {
   LaneContext lane_;
   const SlotUnits units_;
   const size_t window_;
+  const bool columns_;
   std::deque<Message> messages_;
   std::deque<Message> tail_;
   size_t next_ = 0;
@@ -298,7 +326,9 @@ class BatchLane final : public Lane {
   grpc::ClientContext context_;
   std::unique_ptr<grpc::GenericClientAsyncReaderWriter> stream_;
   std::deque<Sent> in_flight_;
+  const bool open_loop_ = lane_.pacer.open_loop();
   bool idle_ = true;
+  bool parked_ = false;    // waits for the time of its next message
   bool writing_ = false;   // a Write or WritesDone is under way
   bool reading_ = false;   // a Read is under way
   bool stopping_ = false;  // the pacer gives no more
@@ -316,8 +346,7 @@ class BatchLane final : public Lane {
 
 std::expected<std::unique_ptr<Lane>, std::string> MakeBatchLane(
     const LaneContext& context, SlotUnits units, const BatchShape& shape) {
-  auto lane =
-      std::make_unique<BatchLane>(context, std::move(units), shape.window);
+  auto lane = std::make_unique<BatchLane>(context, std::move(units), shape);
   if (auto prepared = lane->Prepare(shape.operations); !prepared) {
     return std::unexpected(prepared.error());
   }

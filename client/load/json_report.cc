@@ -1,6 +1,7 @@
 #include "client/load/json_report.h"
 
 #include "client/lib/errno_table.h"
+#include "client/load/bottleneck.h"
 #include "client/load/version.h"
 
 namespace vfsload {
@@ -45,10 +46,10 @@ ordered_json CpuJson(std::optional<double> seconds, uint64_t operations) {
   return *seconds * 1e6 / static_cast<double>(operations);
 }
 
-ordered_json LatencyJson(const PhaseResult& result) {
-  const LatencyHistogram latency = result.totals.Latency();
+ordered_json LatencyJson(const PhaseResult& result, std::string_view kind,
+                         const LatencyHistogram& latency) {
   return {{"of", result.options.batched() ? "message" : "call"},
-          {"kind", "service"},
+          {"kind", kind},
           {"count", latency.Count()},
           {"p50_us", Microseconds(latency.Quantile(0.5))},
           {"p90_us", Microseconds(latency.Quantile(0.9))},
@@ -57,14 +58,37 @@ ordered_json LatencyJson(const PhaseResult& result) {
           {"max_us", Microseconds(latency.Max())}};
 }
 
+// How an open loop kept its plan; null for a closed one.
+ordered_json OpenLoopJson(const PhaseResult& result) {
+  if (!result.options.open_loop) return nullptr;
+  const OpenLoop& loop = *result.options.open_loop;
+  const Totals& totals = result.totals;
+  return {
+      {"rate", loop.profile.text()},
+      {"arrivals",
+       loop.arrivals == Arrivals::kConstant ? "constant" : "poisson"},
+      {"max_late_us", loop.max_late ? ordered_json(Microseconds(*loop.max_late))
+                                    : ordered_json(nullptr)},
+      {"planned_operations", result.planned_operations},
+      {"late", totals.late},
+      {"dropped",
+       {{"late", totals.dropped[static_cast<size_t>(Drop::kLate)]},
+        {"end", totals.dropped[static_cast<size_t>(Drop::kEnd)]}}},
+      {"schedule_lag_p50_us", Microseconds(totals.lag.Quantile(0.5))},
+      {"schedule_lag_p99_us", Microseconds(totals.lag.Quantile(0.99))},
+  };
+}
+
 ordered_json PhaseJson(const PhaseResult& result) {
   const uint64_t operations = result.totals.Operations();
   const double seconds = std::chrono::duration<double>(result.measured).count();
   const PhaseOptions& options = result.options;
+  const Bottleneck bottleneck = FindBottleneck(result);
   return {
       {"scenario", result.scenario},
       {"mode", options.batched() ? "batch" : "unary"},
       {"batch", options.batched() ? options.batch : 1},
+      {"columns", options.batched() && options.columns},
       {"threads", options.threads},
       {"connections", options.connections},
       {"in_flight", options.in_flight},
@@ -80,11 +104,18 @@ ordered_json PhaseJson(const PhaseResult& result) {
       {"wrong_samples", result.complaints},
       {"failure", result.failure ? ordered_json(result.failure->Text())
                                  : ordered_json(nullptr)},
-      {"latency", LatencyJson(result)},
+      {"loop", options.open_loop ? "open" : "closed"},
+      {"latency", LatencyJson(result, "service", result.totals.Latency())},
+      {"response", options.open_loop ? LatencyJson(result, "response",
+                                                   result.totals.Response())
+                                     : ordered_json(nullptr)},
+      {"open_loop", OpenLoopJson(result)},
       {"server_cpu_us_per_operation",
        CpuJson(result.server_cpu_seconds, operations)},
       {"client_cpu_us_per_operation",
        CpuJson(result.client_cpu_seconds, operations)},
+      {"bottleneck",
+       {{"limit", LimitName(bottleneck.limit)}, {"text", bottleneck.text}}},
   };
 }
 
@@ -92,16 +123,20 @@ ordered_json PhaseJson(const PhaseResult& result) {
 
 ordered_json JsonReport(const RunHeader& header,
                         const std::vector<PhaseResult>& results) {
-  ordered_json json = {{"schema", kJsonSchema},
-                       {"version", kVersion},
-                       {"revision", kRevision},
-                       {"run_id", header.run_id},
-                       {"started", header.started},
-                       {"target", header.target},
-                       {"loop", "closed"},
-                       {"interrupted", header.interrupted},
-                       {"exit_status", header.exit_status},
-                       {"phases", ordered_json::array()}};
+  ordered_json json = {
+      {"schema", kJsonSchema},
+      {"version", kVersion},
+      {"revision", kRevision},
+      {"run_id", header.run_id},
+      {"started", header.started},
+      {"target", header.target},
+      // Of the whole run: every phase has the same.
+      {"loop", !results.empty() && results.front().options.open_loop
+                   ? "open"
+                   : "closed"},
+      {"interrupted", header.interrupted},
+      {"exit_status", header.exit_status},
+      {"phases", ordered_json::array()}};
   for (const PhaseResult& result : results) {
     json["phases"].push_back(PhaseJson(result));
   }

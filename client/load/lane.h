@@ -18,6 +18,7 @@
 #include "client/load/recorder.h"
 #include "client/load/reply_check.h"
 #include "client/load/run_state.h"
+#include "client/load/unit_clock.h"
 
 namespace vfsload {
 
@@ -38,12 +39,16 @@ struct LaneContext {
   Recorder& recorder;
   ReplyCheck& check;
   RunState& state;
+  const ExpectedDurations& expected;
 };
 
 class Lane {
  public:
   virtual ~Lane() = default;
   virtual void Start() = 0;
+  // In an open loop: whether something waited for its time, and does so no
+  // longer (its time had come, or there is no more to do).
+  virtual bool Wake() = 0;
   // Nothing is under way, and nothing will be.
   virtual bool Idle() const = 0;
   // Cancels what is under way; completions follow.

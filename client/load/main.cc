@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "client/load/replay_command.h"
 #include "client/load/run.h"
 #include "client/load/scenario.h"
 #include "client/load/version.h"
@@ -57,6 +58,8 @@ void AddRunOptions(CLI::App* run, RunOptions* options) {
   run->add_option("--warmup", options->warmup,
                   "Time before the measurement, of each phase")
       ->capture_default_str();
+  run->add_flag("--columns", options->columns,
+                "Batches in columns: operations of a kind together");
   run->add_option("--batch", options->batches,
                   "Operations a message; 0 or 1: unary calls; a list "
                   "(1,1000): each phase once for each")
@@ -73,15 +76,19 @@ void AddRunOptions(CLI::App* run, RunOptions* options) {
                   "Calls, or messages, in flight over all connections; 0: 32, "
                   "or batched 8 a connection")
       ->capture_default_str();
-  run->add_option("--mode",
-                  [](const CLI::results_t& results) {
-                    return results.front() == "closed";
-                  })
-      ->description(
-          "closed: a call starts when the one before it is answered (the only "
-          "mode)")
-      ->type_name("TEXT")
-      ->default_str("closed");
+  run->add_option("--mode", options->mode,
+                  "closed: a call starts when the one before it is answered; "
+                  "open: when the plan says so (--rate)")
+      ->capture_default_str();
+  run->add_option("--rate", options->rate,
+                  "Of an open loop, in operations a second: R; steps of equal "
+                  "length R,R,...; a ramp FROM:TO; or both");
+  run->add_option("--arrivals", options->arrivals,
+                  "Of an open loop: constant (evenly spaced) or poisson")
+      ->capture_default_str();
+  run->add_option("--max-late", options->max_late,
+                  "Of an open loop: drop, and count, what would start later "
+                  "than this after its time (default: nothing is dropped)");
   run->add_option("--count", options->count,
                   "Instead of --duration: so many units by each thread, "
                   "started together; prints the total time");
@@ -113,6 +120,33 @@ void AddRunOptions(CLI::App* run, RunOptions* options) {
   run->add_flag("-q,--quiet", options->quiet, "No live line, only the results");
 }
 
+void AddReplayOptions(CLI::App* replay, ReplayCommandOptions* options) {
+  replay
+      ->add_option("--target", options->target,
+                   "The server: host:port or unix:PATH")
+      ->capture_default_str();
+  replay
+      ->add_option("--trace", options->trace,
+                   "What strace -f wrote; may be compressed (.gz, .xz)")
+      ->required();
+  replay
+      ->add_option("--batch", options->batch,
+                   "Operations a message; 0 or 1: unary calls")
+      ->capture_default_str()
+      ->check(CLI::Range(size_t{0}, size_t{1'000'000}));
+  replay
+      ->add_option("--speed", options->speed,
+                   "max: as fast as it goes; a factor: so much faster than "
+                   "the trace was (1: its own timing; needs strace -ttt)")
+      ->capture_default_str();
+  replay
+      ->add_option("--tree", options->tree,
+                   "Where to make the directory that the namespace of the "
+                   "trace is put in")
+      ->capture_default_str();
+  replay->add_option("--json", options->json, "Write the results to this file");
+}
+
 int Main(int argc, char** argv) {
   CLI::App app("Puts load on a vfsd, and says how it bore it.", "vfsload");
   app.set_version_flag("--version",
@@ -123,13 +157,19 @@ int Main(int argc, char** argv) {
   RunOptions options;
   CLI::App* run = app.add_subcommand("run", "Run scenarios against a server");
   AddRunOptions(run, &options);
+  ReplayCommandOptions replay_options;
+  CLI::App* replay = app.add_subcommand(
+      "replay", "Ask a server what a trace's programs asked their kernel");
+  AddReplayOptions(replay, &replay_options);
   CLI::App* scenarios = app.add_subcommand("scenarios", "List the scenarios");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
     fmt::print(stderr, "vfsload: {}\nTry 'vfsload {}--help'.\n", error.what(),
-               run->parsed() ? "run " : "");
+               run->parsed()      ? "run "
+               : replay->parsed() ? "replay "
+                                  : "");
     return static_cast<int>(ExitStatus::kUsage);
   }
   if (scenarios->parsed()) {
@@ -137,6 +177,7 @@ int Main(int argc, char** argv) {
     return static_cast<int>(ExitStatus::kOk);
   }
   KeepLargeBuffers();
+  if (replay->parsed()) return static_cast<int>(RunReplay(replay_options));
   return static_cast<int>(Run(options));
 }
 

@@ -147,6 +147,45 @@ void AddCalls(const Totals& totals, std::vector<MetricFamily>* families) {
   families->push_back(handled.Take());
   families->push_back(seconds.Take());
 
+  FamilyBuilder response("vfsload_response_seconds",
+                         "Response time in an open loop, from the intended "
+                         "start to the reply; op batch is a message.",
+                         MetricType::Histogram);
+  for (Method method = 0; method < kMethods; ++method) {
+    const std::string op(method == kBatchMethod
+                             ? std::string_view("batch")
+                             : OperationName(static_cast<Operation>(method)));
+    response.AddHistogram({{"op", op}}, totals.response[method],
+                          totals.response_sum_ns[method]);
+  }
+  families->push_back(response.Take());
+  FamilyBuilder lag("vfsload_schedule_lag_seconds",
+                    "How long after its time a unit or message of an open loop "
+                    "was started.",
+                    MetricType::Histogram);
+  lag.AddHistogram({}, totals.lag, totals.lag_sum_ns);
+  families->push_back(lag.Take());
+  const auto counter = [&](const char* name, const char* help, uint64_t value) {
+    families->push_back(
+        Single(name, help, MetricType::Counter, static_cast<double>(value)));
+  };
+  counter("vfsload_scheduled_total",
+          "Operations of an open loop whose time has come.", totals.scheduled);
+  counter("vfsload_late_total",
+          "Operations of an open loop that started over 1 ms after their time.",
+          totals.late);
+  FamilyBuilder dropped("vfsload_dropped_total",
+                        "Operations of an open loop that were never sent: too "
+                        "late, or at the end of the load.",
+                        MetricType::Counter);
+  dropped.Add(
+      {{"reason", "late"}},
+      static_cast<double>(totals.dropped[static_cast<size_t>(Drop::kLate)]));
+  dropped.Add(
+      {{"reason", "end"}},
+      static_cast<double>(totals.dropped[static_cast<size_t>(Drop::kEnd)]));
+  families->push_back(dropped.Take());
+
   FamilyBuilder sent("grpc_client_msg_sent_total", "Messages sent on streams.",
                      MetricType::Counter);
   sent.Add(MethodLabels(kBatchMethod),
@@ -193,6 +232,9 @@ void AddRun(const RunStatus& status, const Totals& totals,
   families->push_back(
       Single("vfsload_inflight", "Calls and messages that have no answer yet.",
              MetricType::Gauge, static_cast<double>(totals.InFlight())));
+  families->push_back(Single("vfsload_workers", "Threads that make the load.",
+                             MetricType::Gauge,
+                             static_cast<double>(status.workers())));
   families->push_back(Single("vfsload_channels", "Connections in use.",
                              MetricType::Gauge,
                              static_cast<double>(description.channels)));

@@ -10,6 +10,7 @@
 
 #include "client/load/batch_lane.h"
 #include "client/load/interrupt.h"
+#include "client/load/pacer.h"
 #include "client/load/private_directory.h"
 #include "client/load/process_stats.h"
 #include "client/load/run_state.h"
@@ -63,10 +64,14 @@ class Phase {
   void Measure(const Reading& from, PhaseResult* result);
   std::optional<double> ServerCpu() const;
   void CloseConnections(PhaseResult* result);
+  std::unique_ptr<Pacer> MakePacer(size_t worker);
+  // What calls are expected to take, from what they took so far.
+  void LearnDurations(const Totals& before);
 
   const PhaseEnvironment& environment_;
   const PhaseOptions& options_;
   RunState state_;
+  ExpectedDurations expected_;
   std::optional<PrivateDirectory> directory_;
   std::vector<std::unique_ptr<Connection>> connections_;
   std::vector<std::unique_ptr<Worker>> workers_;
@@ -77,7 +82,29 @@ class Phase {
   Totals last_totals_;
   Clock::time_point last_progress_;
   uint64_t last_answers_ = 0;
+  Timeline timeline_;
 };
+
+std::unique_ptr<Pacer> Phase::MakePacer(size_t worker) {
+  if (!options_.open_loop) {
+    return std::make_unique<ClosedLoopPacer>(state_.stop(), options_.count);
+  }
+  const OpenLoop& loop = *options_.open_loop;
+  ArrivalPlan plan(loop.profile, loop.arrivals, worker, options_.threads,
+                   environment_.seed,
+                   -std::chrono::duration<double>(options_.warmup).count());
+  return std::make_unique<OpenLoopPacer>(state_.stop(), std::move(plan),
+                                         environment_.status.recorder(worker),
+                                         options_.warmup, loop.max_late);
+}
+
+void Phase::LearnDurations(const Totals& before) {
+  Totals warm = environment_.status.Read();
+  warm.Subtract(before);
+  for (Method method = 0; method < kMethods; ++method) {
+    expected_.Set(method, warm.latency[method].Quantile(0.5));
+  }
+}
 
 std::expected<void, PhaseFailure> Phase::Prepare() {
   if (auto ready = PrepareDirectory(); !ready) return ready;
@@ -131,8 +158,8 @@ std::expected<SlotUnits, PhaseFailure> Phase::MakeUnits(size_t connection,
 
 std::expected<void, PhaseFailure> Phase::PrepareLanes() {
   for (size_t i = 0; i < options_.threads; ++i) {
-    workers_.push_back(std::make_unique<Worker>(environment_.status.recorder(i),
-                                                state_, options_.count));
+    workers_.push_back(std::make_unique<Worker>(
+        environment_.status.recorder(i), state_, MakePacer(i), expected_));
   }
   const size_t lanes = std::max(options_.threads, options_.connections);
   size_t slot = 0;
@@ -146,8 +173,8 @@ std::expected<void, PhaseFailure> Phase::PrepareLanes() {
     if (options_.batched()) {
       auto units = MakeUnits(connection, worker, slot++);
       if (!units) return std::unexpected(units.error());
-      auto lane =
-          MakeBatchLane(context, *std::move(units), {options_.batch, share});
+      auto lane = MakeBatchLane(context, *std::move(units),
+                                {options_.batch, share, options_.columns});
       if (!lane) return std::unexpected(PhaseFailure{lane.error()});
       workers_[worker]->AddLane(*std::move(lane));
       continue;
@@ -167,6 +194,9 @@ PhaseResult Phase::Run() {
   PhaseResult result;
   result.options = options_;
   result.scenario = options_.mix->text();
+  if (environment_.address.IsLocal()) {
+    result.shared_cpus = std::thread::hardware_concurrency();
+  }
   environment_.status.BeginPhase(result.scenario, options_.Mode(),
                                  options_.connections);
 
@@ -194,6 +224,7 @@ PhaseResult Phase::Run() {
   start.arrive_and_wait();
   if (warm) {
     Watch(start_ + options_.warmup, /*until_done=*/false);
+    LearnDurations(before);
     environment_.status.SetStage(Stage::kMeasure);
   }
   // Interrupted or broken before it began: nothing was measured.
@@ -214,6 +245,7 @@ PhaseResult Phase::Run() {
   result.wrong = whole.wrong;
   result.failure = state_.failure();
   result.complaints = state_.complaints();
+  result.timeline = std::move(timeline_);
   result.interrupted = Interrupted();
   CloseConnections(&result);
   return result;
@@ -237,7 +269,15 @@ void Phase::Measure(const Reading& from, PhaseResult* result) {
   } else {
     Watch(std::nullopt, /*until_done=*/false);
   }
-  result->measured = Clock::now() - from.at;
+  const auto to = Clock::now();
+  result->measured = to - from.at;
+  if (options_.open_loop) {
+    const auto planned_until = [&](Clock::time_point at) {
+      return options_.open_loop->profile.CountAt(
+          std::chrono::duration<double>(at - start_ - options_.warmup).count());
+    };
+    result->planned_operations = planned_until(to) - planned_until(from.at);
+  }
   result->totals = environment_.status.Read();
   result->totals.Subtract(from.totals);
   result->client_cpu_seconds = ProcessCpuSeconds() - from.client_cpu_seconds;
@@ -283,6 +323,10 @@ void Phase::Watch(std::optional<Clock::time_point> end, bool until_done) {
       }
       Totals delta = totals;
       delta.Subtract(last_totals_);
+      timeline_.push_back(TimelinePoint::Of(
+          delta, environment_.status.description().stage,
+          std::chrono::duration<double>(now - start_).count(),
+          std::chrono::duration<double>(now - last_tick_).count()));
       if (environment_.tick) {
         environment_.tick(std::chrono::duration<double>(now - start_).count(),
                           delta);
@@ -315,7 +359,16 @@ void Phase::CloseConnections(PhaseResult* result) {
 }  // namespace
 
 std::string PhaseOptions::Mode() const {
-  return batched() ? fmt::format("batch {}", batch) : "unary";
+  return batched() ? fmt::format("{} {}", columns ? "columns" : "batch", batch)
+                   : "unary";
+}
+
+std::string PhaseOptions::Loop() const {
+  if (!open_loop) return "closed";
+  return fmt::format(
+      "open, {} {}/s",
+      open_loop->arrivals == Arrivals::kConstant ? "constant" : "poisson",
+      open_loop->profile.text());
 }
 
 bool IsUnreachable(const Error& error) {

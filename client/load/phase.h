@@ -18,17 +18,30 @@
 
 #include "client/lib/address.h"
 #include "client/lib/error.h"
+#include "client/load/arrival_plan.h"
 #include "client/load/connection.h"
 #include "client/load/file_catalog.h"
+#include "client/load/rate_profile.h"
 #include "client/load/run_status.h"
 #include "client/load/scenario.h"
+#include "client/load/timeline.h"
 
 namespace vfsload {
+
+// Operations start when the plan says so, whatever the answers do.
+struct OpenLoop {
+  RateProfile profile;
+  Arrivals arrivals = Arrivals::kConstant;
+  // What would start later than this after its time is dropped.
+  std::optional<std::chrono::nanoseconds> max_late;
+};
 
 struct PhaseOptions {
   const Mix* mix = nullptr;
   // Most operations a message; 0 or 1: unary calls.
   size_t batch = 1;
+  // Batched: in columns.
+  bool columns = false;
   size_t threads = 1;
   size_t connections = 4;
   // Calls or messages in flight, over all connections.
@@ -38,10 +51,14 @@ struct PhaseOptions {
   std::chrono::nanoseconds warmup{0};
   // Instead of a duration: so many units for each thread, all started together.
   std::optional<uint64_t> count;
+  // None: a closed loop.
+  std::optional<OpenLoop> open_loop;
 
   bool batched() const { return batch > 1; }
-  // "unary" or "batch 1000".
+  // "unary", "batch 1000" or "columns 1000".
   std::string Mode() const;
+  // "closed" or "open, constant 5000/s".
+  std::string Loop() const;
 };
 
 // What stays the same from phase to phase; all outlive it.
@@ -70,9 +87,14 @@ struct PhaseResult {
   // The measured time, and what happened in it.
   std::chrono::nanoseconds measured{0};
   Totals totals;
+  // In an open loop: what the plan wanted in the measured time.
+  double planned_operations = 0;
+  Timeline timeline;
   // Wrong answers of the whole phase, warm-up and end included.
   uint64_t wrong = 0;
   double client_cpu_seconds = 0;
+  // CPUs of the machine, if the server runs on it too; else 0.
+  double shared_cpus = 0;
   std::optional<double> server_cpu_seconds;
   // A call failed without an answer of the file system.
   std::optional<vfsclient::Error> failure;

@@ -19,6 +19,8 @@ class Playlist {
   // drawn `length` times by their weights.
   Playlist(const std::vector<Unit>& units, size_t length, uint64_t seed);
 
+  // The one that Next will return.
+  const Unit& Peek() const { return *order_[next_]; }
   const Unit& Next() {
     const Unit& unit = *order_[next_];
     if (++next_ == order_.size()) next_ = 0;

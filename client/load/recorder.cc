@@ -15,8 +15,15 @@ void Totals::Subtract(const Totals& earlier) {
     for (size_t k = 0; k < kCodes; ++k) handled[i][k] -= earlier.handled[i][k];
     latency[i].Subtract(earlier.latency[i]);
     latency_sum_ns[i] -= earlier.latency_sum_ns[i];
+    response[i].Subtract(earlier.response[i]);
+    response_sum_ns[i] -= earlier.response_sum_ns[i];
   }
   for (size_t k = 0; k < kCodes; ++k) failed[k] -= earlier.failed[k];
+  lag.Subtract(earlier.lag);
+  lag_sum_ns -= earlier.lag_sum_ns;
+  scheduled -= earlier.scheduled;
+  late -= earlier.late;
+  for (size_t i = 0; i < kDrops; ++i) dropped[i] -= earlier.dropped[i];
   messages_sent -= earlier.messages_sent;
   messages_received -= earlier.messages_received;
 }
@@ -50,6 +57,12 @@ LatencyHistogram Totals::Latency() const {
   return sum;
 }
 
+LatencyHistogram Totals::Response() const {
+  LatencyHistogram sum;
+  for (const LatencyHistogram& histogram : response) sum.Merge(histogram);
+  return sum;
+}
+
 void Recorder::AddTo(Totals* sum) const {
   for (size_t i = 0; i < kOperations; ++i) {
     for (size_t k = 0; k < kResults; ++k) {
@@ -66,8 +79,19 @@ void Recorder::AddTo(Totals* sum) const {
     sum->latency_sum_ns[i] += sum_ns;
     // Most methods are not used by a run; their buckets need no reading.
     if (sum_ns != 0) latency_[i].AddTo(&sum->latency[i]);
+    const uint64_t response_ns = response_sum_ns_[i].Read();
+    sum->response_sum_ns[i] += response_ns;
+    if (response_ns != 0) response_[i].AddTo(&sum->response[i]);
   }
   for (size_t k = 0; k < kCodes; ++k) sum->failed[k] += failed_[k].Read();
+  const uint64_t scheduled = scheduled_.Read();
+  sum->scheduled += scheduled;
+  if (scheduled != 0) {
+    lag_.AddTo(&sum->lag);
+    sum->lag_sum_ns += lag_sum_ns_.Read();
+    sum->late += late_.Read();
+    for (size_t i = 0; i < kDrops; ++i) sum->dropped[i] += dropped_[i].Read();
+  }
   // Received first: what is sent in between must not make the difference
   // negative.
   sum->messages_received += received_.Read();

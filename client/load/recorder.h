@@ -27,6 +27,13 @@ inline constexpr size_t kResults =
 // gRPC's codes (0: OK).
 inline constexpr size_t kCodes = 17;
 
+// Why an operation of an open loop was never sent: it would have been too late,
+// or the load ended before its turn came.
+enum class Drop { kLate, kEnd };
+inline constexpr size_t kDrops = 2;
+// What started later than this after its time counts as late.
+inline constexpr std::chrono::milliseconds kLateFrom{1};
+
 // A counter that one thread writes and others read.
 class SingleWriterCounter {
  public:
@@ -55,6 +62,17 @@ struct Totals {
   std::vector<LatencyHistogram> latency =
       std::vector<LatencyHistogram>(kMethods);
   std::array<uint64_t, kMethods> latency_sum_ns{};
+  // Of an open loop. Response time: from the intended start to the reply.
+  std::vector<LatencyHistogram> response =
+      std::vector<LatencyHistogram>(kMethods);
+  std::array<uint64_t, kMethods> response_sum_ns{};
+  // How long after its time a unit or message was started.
+  LatencyHistogram lag;
+  uint64_t lag_sum_ns = 0;
+  // Operations whose time had come; of them, started late or never.
+  uint64_t scheduled = 0;
+  uint64_t late = 0;
+  std::array<uint64_t, kDrops> dropped{};
 
   void Subtract(const Totals& earlier);
 
@@ -65,6 +83,8 @@ struct Totals {
   uint64_t InFlight() const;
   // Of all methods.
   LatencyHistogram Latency() const;
+  LatencyHistogram Response() const;
+  uint64_t Dropped() const { return dropped[0] + dropped[1]; }
 };
 
 class alignas(64) Recorder {
@@ -92,6 +112,20 @@ class alignas(64) Recorder {
     latency_[method].Record(latency);
     latency_sum_ns_[method].Add(static_cast<uint64_t>(latency.count()));
   }
+  void RecordResponse(Method method, std::chrono::nanoseconds response) {
+    response_[method].Record(response);
+    response_sum_ns_[method].Add(static_cast<uint64_t>(response.count()));
+  }
+  void CountScheduled(uint64_t operations) { scheduled_.Add(operations); }
+  void CountDropped(Drop why, uint64_t operations) {
+    dropped_[static_cast<size_t>(why)].Add(operations);
+  }
+  // A unit of an open loop starts, `lag` after its time.
+  void RecordStart(std::chrono::nanoseconds lag, uint64_t operations) {
+    lag_.Record(lag);
+    lag_sum_ns_.Add(static_cast<uint64_t>(lag.count()));
+    if (lag > kLateFrom) late_.Add(operations);
+  }
 
   // Any thread.
   void AddTo(Totals* sum) const;
@@ -113,6 +147,13 @@ class alignas(64) Recorder {
   // 16 KB a method.
   std::array<SharedLatencyHistogram, kMethods> latency_;
   std::array<SingleWriterCounter, kMethods> latency_sum_ns_;
+  std::array<SharedLatencyHistogram, kMethods> response_;
+  std::array<SingleWriterCounter, kMethods> response_sum_ns_;
+  SharedLatencyHistogram lag_;
+  SingleWriterCounter lag_sum_ns_;
+  SingleWriterCounter scheduled_;
+  SingleWriterCounter late_;
+  std::array<SingleWriterCounter, kDrops> dropped_;
 };
 
 }  // namespace vfsload

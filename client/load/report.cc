@@ -7,6 +7,7 @@
 #include <span>
 
 #include "client/lib/errno_table.h"
+#include "client/load/bottleneck.h"
 #include "client/load/duration.h"
 
 namespace vfsload {
@@ -48,18 +49,58 @@ bool HasOperationRows(const PhaseResult& result) {
          result.options.mix->parts().front().scenario->name == "build";
 }
 
+void AddQuantiles(const LatencyHistogram& latency, std::string_view none,
+                  Row* row) {
+  for (const double quantile : {0.5, 0.9, 0.99, 0.999, 1.0}) {
+    row->push_back(latency.Count() == 0
+                       ? std::string(none)
+                       : DurationText(latency.Quantile(quantile)));
+  }
+}
+
+// What an open loop's row shows are response times; the service times stand
+// below, on a row of their own, so that the two are never taken for each other.
+Row ServiceRow(const PhaseResult& result) {
+  Row row = {"  service time", "", "", "", "", ""};
+  AddQuantiles(result.totals.Latency(), "-", &row);
+  row.push_back(result.options.batched() ? "message, from send"
+                                         : "call, from send");
+  return row;
+}
+
+// How an open loop kept its plan.
+std::string PlanText(const PhaseResult& result) {
+  const Totals& totals = result.totals;
+  const auto operations = static_cast<double>(totals.Operations());
+  const double seconds = Seconds(result.measured);
+  const double planned = result.planned_operations;
+  return fmt::format(
+      "{}, {} ({}): target {} ops/s, achieved {} ({:.2f} %); late (over {}) "
+      "{}; dropped {} (too late {}, at the end {}); schedule lag p50 {}, p99 "
+      "{}\n",
+      result.scenario, result.options.Mode(), result.options.Loop(),
+      Rate(static_cast<uint64_t>(planned), seconds),
+      Rate(totals.Operations(), seconds),
+      planned > 0 ? 100 * operations / planned : 0, DurationText(kLateFrom),
+      Grouped(totals.late), Grouped(totals.Dropped()),
+      Grouped(totals.dropped[static_cast<size_t>(Drop::kLate)]),
+      Grouped(totals.dropped[static_cast<size_t>(Drop::kEnd)]),
+      DurationText(totals.lag.Quantile(0.5)),
+      DurationText(totals.lag.Quantile(0.99)));
+}
+
 Row PhaseRow(const PhaseResult& result) {
   const double seconds = Seconds(result.measured);
   const uint64_t operations = result.totals.Operations();
-  const LatencyHistogram latency = result.totals.Latency();
+  const bool open = result.options.open_loop.has_value();
   Row row = {result.scenario,           result.options.Mode(),
              Grouped(operations),       Rate(operations, seconds),
              ErrorsText(result.totals), Grouped(result.wrong)};
-  for (const double quantile : {0.5, 0.9, 0.99, 0.999, 1.0}) {
-    row.push_back(
-        latency.Count() == 0 ? "-" : DurationText(latency.Quantile(quantile)));
-  }
-  row.push_back(result.options.batched() ? "message" : "call");
+  AddQuantiles(open ? result.totals.Response() : result.totals.Latency(), "-",
+               &row);
+  row.push_back(fmt::format("{}{}",
+                            result.options.batched() ? "message" : "call",
+                            open ? ", from plan" : ""));
   row.push_back(CpuText(result.server_cpu_seconds, operations));
   row.push_back(CpuText(result.client_cpu_seconds, operations));
   return row;
@@ -76,11 +117,9 @@ Row OperationRow(const PhaseResult& result, Operation operation) {
              Rate(operations, Seconds(result.measured)),
              errors.empty() ? "-" : errors,
              ""};
-  const LatencyHistogram& latency = totals.latency[UnaryMethod(operation)];
-  for (const double quantile : {0.5, 0.9, 0.99, 0.999, 1.0}) {
-    row.push_back(
-        latency.Count() == 0 ? "" : DurationText(latency.Quantile(quantile)));
-  }
+  const auto& latencies =
+      result.options.open_loop ? totals.response : totals.latency;
+  AddQuantiles(latencies[UnaryMethod(operation)], "", &row);
   return row;
 }
 
@@ -154,6 +193,7 @@ std::string Table(const std::vector<PhaseResult>& results) {
                             "latency of", "server CPU/op", "client CPU/op"}};
   for (const PhaseResult& result : results) {
     rows.push_back(PhaseRow(result));
+    if (result.options.open_loop) rows.push_back(ServiceRow(result));
     if (!HasOperationRows(result)) continue;
     for (size_t i = 0; i < kOperations; ++i) {
       const auto operation = static_cast<Operation>(i);
@@ -163,9 +203,27 @@ std::string Table(const std::vector<PhaseResult>& results) {
     }
   }
   constexpr std::array<size_t, 4> kLeft = {0, 1, 4, 11};
-  return Align(rows, kLeft) +
-         "closed loop: latency is service time, from the send of a call or "
-         "message to its reply;\n"
+  std::string text = Align(rows, kLeft);
+  bool closed = false, open = false;
+  for (const PhaseResult& result : results) {
+    (result.options.open_loop ? open : closed) = true;
+    if (result.options.open_loop) text += PlanText(result);
+    const Bottleneck bottleneck = FindBottleneck(result);
+    if (bottleneck.text.empty()) continue;
+    text += fmt::format("{}, {}: {}\n", result.scenario, result.options.Mode(),
+                        bottleneck.text);
+  }
+  if (closed) {
+    text +=
+        "closed loop: latency is service time, from the send of a call or "
+        "message to its reply;\n";
+  }
+  if (open) {
+    text +=
+        "open loop: latency is response time, from the planned start of a call "
+        "or message to its reply; service time, from its send, stands below;\n";
+  }
+  return text +
          "one operation is one RPC or one batched operation (open and close "
          "are two); errors that a scenario expects are not wrong\n";
 }

@@ -326,6 +326,41 @@ class RunCommand {
   std::vector<PhaseResult> results_;
 };
 
+std::expected<std::optional<OpenLoop>, std::string> ParseLoop(
+    const RunOptions& options, std::chrono::nanoseconds duration) {
+  if (options.mode == "closed") {
+    if (!options.rate.empty() || !options.max_late.empty()) {
+      return std::unexpected("--rate and --max-late go with --mode open");
+    }
+    return std::nullopt;
+  }
+  if (options.mode != "open") {
+    return std::unexpected("--mode: want closed or open");
+  }
+  if (options.rate.empty()) {
+    return std::unexpected("--mode open needs a --rate");
+  }
+  if (options.count) return std::unexpected("--count goes with --mode closed");
+  auto profile = RateProfile::Parse(
+      options.rate, std::chrono::duration<double>(duration).count());
+  if (!profile) return std::unexpected("--rate: " + profile.error());
+  if (duration.count() == 0 && profile->parts().size() > 1) {
+    return std::unexpected("--rate: steps and ramps need a --duration");
+  }
+  OpenLoop loop{*std::move(profile), Arrivals::kConstant, std::nullopt};
+  if (options.arrivals == "poisson") {
+    loop.arrivals = Arrivals::kPoisson;
+  } else if (options.arrivals != "constant") {
+    return std::unexpected("--arrivals: want constant or poisson");
+  }
+  if (!options.max_late.empty()) {
+    const auto late = ParseDuration(options.max_late);
+    if (!late) return std::unexpected("--max-late: " + late.error());
+    loop.max_late = *late;
+  }
+  return loop;
+}
+
 }  // namespace
 
 std::expected<std::vector<PhaseOptions>, std::string> PlanPhases(
@@ -334,6 +369,8 @@ std::expected<std::vector<PhaseOptions>, std::string> PlanPhases(
   if (!duration) return std::unexpected("--duration: " + duration.error());
   const auto warmup = ParseDuration(options.warmup);
   if (!warmup) return std::unexpected("--warmup: " + warmup.error());
+  auto loop = ParseLoop(options, *duration);
+  if (!loop) return std::unexpected(loop.error());
   if (options.threads == 0 || options.threads > kMaxThreads) {
     return std::unexpected(fmt::format("--threads: want 1 to {}", kMaxThreads));
   }
@@ -359,12 +396,14 @@ std::expected<std::vector<PhaseOptions>, std::string> PlanPhases(
       PhaseOptions phase;
       phase.mix = &mix;
       phase.batch = std::max<size_t>(batch, 1);
+      phase.columns = options.columns;
       phase.threads = options.threads;
       phase.duration = *duration;
       phase.warmup = options.count ? std::chrono::nanoseconds(0) : *warmup;
       phase.count = options.count;
+      phase.open_loop = *loop;
       constexpr size_t kUnaryConnections = 4, kUnaryInFlight = 32,
-                       kBatchWindow = 8;
+                       kBatchWindow = 8, kOpenInFlight = 128;
       // Many threads on few connections wake each other more than they work.
       constexpr size_t kThreadsShare = 16, kMostShared = 64;
       phase.connections = options.connections;
@@ -385,6 +424,7 @@ std::expected<std::vector<PhaseOptions>, std::string> PlanPhases(
       if (phase.in_flight == 0) {
         phase.in_flight = options.count     ? lanes
                           : phase.batched() ? lanes * kBatchWindow
+                          : phase.open_loop ? std::max(kOpenInFlight, lanes)
                                             : std::max(kUnaryInFlight, lanes);
       }
       if (phase.in_flight < lanes) {

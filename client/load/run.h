@@ -32,10 +32,16 @@ struct RunOptions {
   std::string duration = "10s";
   std::string warmup = "1s";
   std::vector<size_t> batches = {1};
+  // Batches in columns.
+  bool columns = false;
   size_t threads = 1;
   size_t connections = 0;
   size_t in_flight = 0;
   std::optional<uint64_t> count;
+  std::string mode = "closed";
+  std::string rate;
+  std::string arrivals = "constant";
+  std::string max_late;
   std::string proc_file = "/proc/version";
   std::string tree = "/";
   size_t files = 1000;
@@ -52,9 +58,10 @@ struct RunOptions {
 
 // The phases that the options ask for, in their order, with every choice made:
 // unary, 4 connections and 32 calls in flight; batched, a connection a thread
-// and 8 messages in flight on each; a counted load has one in flight a thread,
-// and unary a connection for every 16 threads (at least 4, at most 64).
-// `mixes` must outlive the result. The error is for people.
+// and 8 messages in flight on each; an open loop has 128 places for calls; a
+// counted load has one in flight a thread, and unary a connection for every 16
+// threads (at least 4, at most 64). `mixes` must outlive the result. The error
+// is for people.
 std::expected<std::vector<PhaseOptions>, std::string> PlanPhases(
     const RunOptions& options, const std::vector<Mix>& mixes);
 

@@ -31,10 +31,13 @@ std::string_view Flatten(const grpc::ByteBuffer& reply, grpc::Slice* holder) {
 
 class Slot final : public CompletionTag {
  public:
-  Slot(const LaneContext& lane, SlotUnits units)
+  // Puts itself on `parking` when it comes to wait.
+  Slot(const LaneContext& lane, SlotUnits units, std::vector<Slot*>& parking)
       : lane_(lane),
+        parking_(parking),
         units_(std::move(units.units)),
-        playlist_(units_, kPlaylistLength, units.seed) {
+        playlist_(units_, kPlaylistLength, units.seed),
+        clock_(lane.recorder, lane.expected, lane.pacer.open_loop()) {
     const uint64_t session = lane.connection.session().id();
     for (const Unit& unit : units_) {
       for (const Step& step : unit.steps) {
@@ -44,13 +47,16 @@ class Slot final : public CompletionTag {
   }
 
   bool idle() const { return idle_; }
+  // Waits for the time of its next unit.
+  bool parked() const { return parked_; }
 
   void Begin() {
-    if (lane_.pacer.Take(1) == 0) {
-      idle_ = true;
-      return;
-    }
-    idle_ = false;
+    const Pacer::Grant grant =
+        lane_.pacer.Take(1, playlist_.Peek().steps.size(), Clock::now());
+    idle_ = grant.over;
+    parked_ = grant.units == 0 && !grant.over;
+    if (grant.units == 0) return;
+    clock_.Begin(grant.intended);
     unit_ = &playlist_.Next();
     handles_.assign(unit_->steps.size(), 0);
     step_ = 0;
@@ -58,7 +64,7 @@ class Slot final : public CompletionTag {
   }
 
   void OnCompletion(bool ok) override {
-    const auto latency = Clock::now() - sent_;
+    const auto now = Clock::now();
     const Step& step = unit_->steps[step_];
     const Operation operation = KindOf(step.operation);
     const Method method = UnaryMethod(operation);
@@ -73,8 +79,9 @@ class Slot final : public CompletionTag {
       idle_ = true;
       return;
     }
-    lane_.recorder.RecordLatency(method, latency);
+    clock_.Done(method, now);
     Advance();
+    if (parked_) parking_.push_back(this);
   }
 
   void Cancel() {
@@ -91,7 +98,7 @@ class Slot final : public CompletionTag {
     const grpc::ByteBuffer bytes = request.Bytes(
         step.uses_step >= 0 ? handles_[static_cast<size_t>(step.uses_step)]
                             : 0);
-    sent_ = Clock::now();
+    clock_.Sent(Clock::now());
     call_ = lane_.connection.stub().PrepareUnaryCall(
         &*context_, MethodPath(method), bytes, &lane_.queue);
     lane_.recorder.CountStarted(method);
@@ -136,11 +143,14 @@ class Slot final : public CompletionTag {
   }
 
   LaneContext lane_;
+  std::vector<Slot*>& parking_;
   const std::vector<Unit> units_;
   Playlist playlist_;
+  UnitClock clock_;
   std::unordered_map<const Step*, UnaryRequest> requests_;
 
   bool idle_ = true;
+  bool parked_ = false;
   const Unit* unit_ = nullptr;
   size_t step_ = 0;
   std::vector<uint64_t> handles_;  // by step of the unit
@@ -150,19 +160,30 @@ class Slot final : public CompletionTag {
   std::unique_ptr<grpc::ClientAsyncResponseReader<grpc::ByteBuffer>> call_;
   grpc::ByteBuffer reply_;
   grpc::Status status_;
-  Clock::time_point sent_;
 };
 
 class UnaryLane final : public Lane {
  public:
   UnaryLane(const LaneContext& context, std::vector<SlotUnits> slots) {
     for (SlotUnits& units : slots) {
-      slots_.push_back(std::make_unique<Slot>(context, std::move(units)));
+      slots_.push_back(
+          std::make_unique<Slot>(context, std::move(units), parked_));
     }
   }
 
   void Start() override {
-    for (const auto& slot : slots_) slot->Begin();
+    for (const auto& slot : slots_) {
+      slot->Begin();
+      if (slot->parked()) parked_.push_back(slot.get());
+    }
+  }
+  bool Wake() override {
+    if (parked_.empty()) return false;
+    Slot* slot = parked_.back();
+    slot->Begin();
+    if (slot->parked()) return false;
+    parked_.pop_back();
+    return true;
   }
   bool Idle() const override {
     for (const auto& slot : slots_) {
@@ -175,6 +196,7 @@ class UnaryLane final : public Lane {
   }
 
  private:
+  std::vector<Slot*> parked_;
   std::vector<std::unique_ptr<Slot>> slots_;
 };
 

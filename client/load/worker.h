@@ -13,13 +13,14 @@
 #include <vector>
 
 #include "client/load/lane.h"
+#include "client/load/metronome.h"
 
 namespace vfsload {
 
 class Worker {
  public:
-  // Stops after `count` units, or when `state` says so.
-  Worker(Recorder& recorder, RunState& state, std::optional<uint64_t> count);
+  Worker(Recorder& recorder, RunState& state, std::unique_ptr<Pacer> pacer,
+         const ExpectedDurations& expected);
   ~Worker();
 
   LaneContext ContextFor(Connection& connection);
@@ -31,13 +32,18 @@ class Worker {
 
  private:
   bool Idle() const;
+  // In an open loop: starts what is due on lanes that have a place free.
+  void WakeLanes();
 
   Recorder& recorder_;
   RunState& state_;
-  ClosedLoopPacer pacer_;
+  std::unique_ptr<Pacer> pacer_;
+  const ExpectedDurations& expected_;
   ReplyCheck check_;
   grpc::CompletionQueue queue_;
   std::vector<std::unique_ptr<Lane>> lanes_;
+  size_t next_lane_ = 0;
+  std::unique_ptr<Metronome> metronome_;
 };
 
 }  // namespace vfsload

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <malloc.h>
-#include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
 #include <chrono>
@@ -13,10 +12,12 @@
 
 #include "server/base/build_info.h"
 #include "server/main/instance.h"
+#include "server/main/log.h"
 #include "server/main/options.h"
 #include "server/main/ready_file.h"
 #include "server/main/termination.h"
 #include "server/metrics/metrics_server.h"
+#include "server/rpc/cpu_allowance.h"
 #include "server/rpc/grpc_log.h"
 #include "server/rpc/server.h"
 #include "server/storage/snapshot_writer.h"
@@ -35,14 +36,6 @@ void TuneAllocator() {
   mallopt(M_MMAP_THRESHOLD, 32 * kMebibyte);
 }
 
-void SetUpLog(const std::string& level) {
-  const auto logger = spdlog::stderr_logger_mt("vfsd");
-  logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l %v");
-  spdlog::set_default_logger(logger);
-  spdlog::set_level(spdlog::level::from_str(level));
-  rpc::RouteGrpcLog();
-}
-
 int Fail(const std::string& why) {
   fmt::print(stderr, "vfsd: {}\n", why);
   return 1;
@@ -59,6 +52,7 @@ metrics::MetricsSources Sources(const Options& options, Instance& instance,
                     {"compiler", std::string(build_info::Compiler())},
                     {"grpc_version", rpc::GrpcVersion()}},
           .config = {{"api", "async"},
+                     {"cpus", std::to_string(rpc::CpuAllowance())},
                      {"queues", std::to_string(server.queues())},
                      {"fast_paths", options.fast_paths},
                      {"credentials", options.credentials}}};
@@ -66,7 +60,7 @@ metrics::MetricsSources Sources(const Options& options, Instance& instance,
 
 int Run(const Options& options) {
   Termination termination;
-  SetUpLog(options.log_level);
+  SetUpLog(options.log_level, options.log_format);
   spdlog::info("vfsd {} starts", build_info::Version());
 
   std::expected<std::unique_ptr<Instance>, std::string> instance =
@@ -103,12 +97,12 @@ int Run(const Options& options) {
     if (!written.has_value()) return Fail(written.error());
     ready = *std::move(written);
   }
-  spdlog::info("serving on {}; metrics: {}; queues: {}; fast paths: {}",
-               fmt::join((*server)->addresses(), ", "),
-               metrics_address.empty()
-                   ? "off"
-                   : "http://" + metrics_address + "/metrics",
-               (*server)->queues(), options.fast_paths);
+  spdlog::info(
+      "serving on {}; metrics: {}; CPUs: {}; queues: {}; fast paths: {}",
+      fmt::join((*server)->addresses(), ", "),
+      metrics_address.empty() ? "off"
+                              : "http://" + metrics_address + "/metrics",
+      rpc::CpuAllowance(), (*server)->queues(), options.fast_paths);
 
   termination.Wait();
   ready.reset();

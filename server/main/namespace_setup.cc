@@ -10,6 +10,7 @@
 #include "server/storage/tree_importer.h"
 #include "server/vfs/credentials.h"
 #include "server/vfs/namespace_link.h"
+#include "server/vfs/new_inode.h"
 #include "server/vfs/root_session.h"
 #include "server/vfs/walk.h"
 
@@ -37,14 +38,9 @@ Result<vfs::PinnedPath> FindDirectory(vfs::Vfs& vfs, vfs::Session& root,
 
 Errno MakeDirectory(const vfs::PinnedPath& parent, std::string_view name) {
   vfs::FileSystem& file_system = parent.mount().file_system();
-  const Timestamp now = Timestamp::Now();
-  vfs::Inode::Init init;
-  init.mode = vfs::linux_abi::kSIfdir | 0755;
-  init.ino = file_system.NextInodeNumber();
-  init.nlink = 2;
-  init.atime = init.mtime = init.ctime = init.btime = now;
-  auto inode = vfs::PinnedInode::Adopt(new vfs::Inode(std::move(init)));
-  return vfs::CreateChild(file_system, parent.inode(), name, std::move(inode));
+  return vfs::CreateChild(
+      file_system, parent.inode(), name,
+      vfs::MakeInode(vfs::NewDirectory(file_system, 0755, Timestamp::Now())));
 }
 
 }  // namespace

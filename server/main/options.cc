@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "server/base/build_info.h"
+#include "server/rpc/backend.h"
 #include "server/rpc/grpc_log.h"
 #include "server/vfs/file_table.h"
 
@@ -86,6 +87,7 @@ struct Arguments {
   std::string drain_timeout = "10s";
   std::string slow_threshold = "0";
   std::string log_level = "info";
+  std::string log_format = "text";
   std::string ready_file;
   int queues = 0;
   bool no_admin = false;
@@ -191,8 +193,8 @@ void Declare(CLI::App& app, Arguments& arguments) {
       ->check(CLI::Range(1U, 1'000'000U))
       ->group(limits);
   app.add_option("--max-message-bytes", arguments.limits.max_message_bytes,
-                 "Bytes of one request")
-      ->check(CLI::Range(4096U, 1U << 30))
+                 "Bytes of one request, and of what a response carries")
+      ->check(CLI::Range(4096U, rpc::kLargestMaxMessageBytes))
       ->group(limits);
 
   const std::string running = "Running";
@@ -209,6 +211,10 @@ void Declare(CLI::App& app, Arguments& arguments) {
   app.add_option("--log-level", arguments.log_level,
                  "trace, debug, info, warn, error or off")
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))
+      ->group(running);
+  app.add_option("--log-format", arguments.log_format,
+                 "text for people, json for collectors (one object a line)")
+      ->check(CLI::IsMember({"text", "json"}))
       ->group(running);
   app.add_option("--slow-operation-threshold", arguments.slow_threshold,
                  "Log calls and batches that take longer; 0: none")
@@ -284,6 +290,7 @@ std::expected<Options, std::string> Interpret(const Arguments& arguments) {
   options.ready_file = arguments.ready_file;
   options.write_snapshot = arguments.write_snapshot;
   options.log_level = arguments.log_level;
+  options.log_format = arguments.log_format;
   options.fast_paths = arguments.fast_paths;
   options.credentials = arguments.credentials;
   return options;

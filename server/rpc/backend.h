@@ -16,9 +16,14 @@
 
 namespace vfsd::rpc {
 
+// The lengths within responses have four bytes.
+inline constexpr uint32_t kLargestMaxMessageBytes = 128 * 1024 * 1024;
+
 struct ServiceLimits {
   uint32_t max_batch_operations = 10'000;
-  // Of one request; also what a response is kept within.
+  // Of one request, 4096 to kLargestMaxMessageBytes; also what a response to
+  // operations is kept within, but for a few bytes an operation (errors,
+  // handles).
   uint32_t max_message_bytes = 4 * 1024 * 1024;
 };
 

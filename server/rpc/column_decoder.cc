@@ -57,8 +57,8 @@ bool TakeFiles(const WireField& field, std::optional<HandleColumn>& files) {
       case v1::HandleColumn::kHandlesFieldNumber:
         return TakeFixed(inner, files->handles);
       case v1::HandleColumn::kGroupFieldNumber:
-        TakeVarint(inner, files->group.emplace(files->group.value_or(0)));
-        if (inner.type != WireType::kVarint) files->group.reset();
+        if (inner.type == WireType::kVarint)
+          TakeVarint(inner, files->group.emplace());
         return true;
       default:
         return true;

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <numeric>
 #include <span>
 #include <utility>
 
+#include "server/rpc/backend.h"
 #include "server/rpc/response_encoder.h"
 #include "server/vfs/linux_abi.h"
 #include "vfs/v1/vfs.pb.h"
@@ -16,8 +18,9 @@ namespace {
 namespace v1 = ::vfs::v1;
 namespace abi = vfs::linux_abi;
 
-// A message of at most max_message_bytes, which is well below 2^28.
+// A message of at most max_message_bytes and little more.
 constexpr int kLengthWidth = 4;
+static_assert(kLargestMaxMessageBytes <= 1U << (7 * kLengthWidth - 1));
 // A field's tag (at most two bytes here) and its length.
 constexpr size_t kHeadBytes = 2 + 10;
 
@@ -154,7 +157,8 @@ void ColumnRunner::Run(const vfs::Caller& caller,
   caller_ = &caller;
   stop_on_error_ = stop_on_error;
   stopped_ = stopped;
-  if (opened_.size() < groups.size()) opened_.resize(groups.size());
+  opened_.clear();
+  opened_begin_.assign(groups.size(), 0);
   for (index_ = 0; index_ < groups.size(); ++index_) {
     const ColumnGroup& group = groups[index_];
     errors_.clear();
@@ -222,27 +226,25 @@ void ColumnRunner::ForEachPath(const ColumnGroup& group, Operation& operation,
   }
 }
 
-template <typename SetHandle, typename Operation, typename Done>
-void ColumnRunner::ForEachFile(const ColumnGroup& group, Operation& operation,
-                               SetHandle&& set_handle, Done&& done) {
+template <typename RunOneFile>
+void ColumnRunner::ForEachFile(const ColumnGroup& group, RunOneFile&& run_one) {
   const HandleColumn& files = *group.files;
-  const std::vector<vfs::Handle>* opened =
-      files.group.has_value() ? &opened_[*files.group] : nullptr;
+  const bool chained = files.group.has_value();
+  const size_t begin = chained ? opened_begin_[*files.group] : 0;
   for (size_t i = 0; i < group.count; ++i) {
-    const vfs::Handle handle =
-        opened != nullptr ? (*opened)[i] : files.handles[i];
-    if (stopped_ || (opened != nullptr && handle == 0)) {
+    const vfs::Handle handle = chained ? opened_[begin + i] : files.handles[i];
+    if (stopped_ || (chained && handle == 0)) {
       Fail(i, count_, Errno::kECANCELED);
-      continue;
+    } else {
+      run_one(i, handle);
     }
-    set_handle(handle);
-    RunOne(i, operation, done);
   }
 }
 
 void ColumnRunner::RunOpen(const ColumnGroup& group, WireWriter& writer) {
-  std::vector<vfs::Handle>& opened = opened_[index_];
-  opened.assign(group.count, 0);
+  opened_begin_[index_] = opened_.size();
+  opened_.resize(opened_.size() + group.count, 0);
+  const auto opened = std::span(opened_).last(group.count);
   if (!group.paths.has_value()) return;
   vfs::OpenOperation operation;
   operation.flags = group.flags;
@@ -264,9 +266,10 @@ void ColumnRunner::RunOpen(const ColumnGroup& group, WireWriter& writer) {
 void ColumnRunner::RunClose(const ColumnGroup& group) {
   if (!group.files.has_value()) return;
   vfs::CloseOperation operation;
-  ForEachFile(
-      group, operation, [&](vfs::Handle handle) { operation.handle = handle; },
-      [](size_t, vfs::Done) {});
+  ForEachFile(group, [&](size_t i, vfs::Handle handle) {
+    operation.handle = handle;
+    RunOne(i, operation, [](size_t, vfs::Done) {});
+  });
 }
 
 void ColumnRunner::RunAccess(const ColumnGroup& group) {
@@ -304,9 +307,10 @@ void ColumnRunner::RunStat(const ColumnGroup& group, WireWriter& writer) {
   } else if (group.files.has_value()) {
     operation.path = "";
     operation.flags |= abi::kAtEmptyPath;
-    ForEachFile(
-        group, operation, [&](vfs::Handle handle) { operation.dir = handle; },
-        done);
+    ForEachFile(group, [&](size_t i, vfs::Handle handle) {
+      operation.dir = handle;
+      RunOne(i, operation, done);
+    });
   }
   for (size_t i = 0; i < errors_.size(); ++i) {
     if (errors_[i] != 0) arrays.Clear(i);
@@ -328,32 +332,23 @@ void ColumnRunner::RunRead(const ColumnGroup& group, WireWriter& writer) {
       writer.Begin<kLengthWidth>(v1::ColumnGroupResult::kReadFieldNumber);
   const auto joined =
       writer.Begin<kLengthWidth>(v1::ReadResultColumns::kJoinedFieldNumber);
-  const size_t start = writer.size();
   // The arrays that follow, and what a read may take at most before it.
   const size_t arrays = count_ * 2 * sizeof(uint32_t) + 2 * kHeadBytes;
-  const HandleColumn& files = *group.files;
-  const std::vector<vfs::Handle>* opened =
-      files.group.has_value() ? &opened_[*files.group] : nullptr;
-  for (size_t i = 0; i < count_; ++i) {
-    const vfs::Handle handle =
-        opened != nullptr ? (*opened)[i] : files.handles[i];
+  ForEachFile(group, [&](size_t i, vfs::Handle handle) {
     const size_t used = writer.size() + arrays;
-    if (stopped_ || (opened != nullptr && handle == 0)) {
-      Fail(i, count_, Errno::kECANCELED);
-    } else if (used >= max_bytes_) {
-      Fail(i, count_, Errno::kEOVERFLOW);
-    } else {
-      // The core fills the very bytes that are sent.
-      const size_t size = std::min(
-          {size_t{group.size}, size_t{kMaxReadBytes}, max_bytes_ - used});
-      writer.Ensure(size);
-      operation.handle = handle;
-      operation.buffer =
-          std::span(reinterpret_cast<char*>(writer.cursor()), size);
-      RunOne(i, operation, [&](size_t, size_t read) { writer.Skip(read); });
-    }
-    ends_[i] = static_cast<uint32_t>(writer.size() - start);
-  }
+    if (used >= max_bytes_) return Fail(i, count_, Errno::kEOVERFLOW);
+    operation.handle = handle;
+    operation.buffer =
+        writer.Prepare(0, std::min({size_t{group.size}, size_t{kMaxReadBytes},
+                                    max_bytes_ - used}));
+    RunOne(i, operation, [&](size_t, size_t read) {
+      writer.Place(0, operation.buffer.first(read));
+      writer.Skip(read);
+      ends_[i] = static_cast<uint32_t>(read);
+    });
+  });
+  // The lengths become where each ends.
+  std::partial_sum(ends_.begin(), ends_.end(), ends_.begin());
   writer.End<kLengthWidth>(joined);
   PutColumn<uint32_t>(writer, v1::ReadResultColumns::kEndsFieldNumber, ends_);
   writer.End<kLengthWidth>(kind);

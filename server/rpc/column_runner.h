@@ -37,13 +37,13 @@ class ColumnRunner {
   void RunAccess(const ColumnGroup& group);
   void RunRead(const ColumnGroup& group, WireWriter& writer);
 
-  // Runs `operation` for each of the group's paths, or files; `done(i, result)`
-  // sees what succeeded.
+  // Runs `operation` for each of the group's paths; `done(i, result)` sees what
+  // succeeded.
   template <typename Operation, typename Done>
   void ForEachPath(const ColumnGroup& group, Operation& operation, Done&& done);
-  template <typename SetHandle, typename Operation, typename Done>
-  void ForEachFile(const ColumnGroup& group, Operation& operation,
-                   SetHandle&& set_handle, Done&& done);
+  // `run_one(i, handle)` for each of the group's files that there is.
+  template <typename RunOneFile>
+  void ForEachFile(const ColumnGroup& group, RunOneFile&& run_one);
   template <typename Operation, typename Done>
   void RunOne(size_t index, const Operation& operation, Done&& done);
   void Fail(size_t index, size_t count, Errno error);
@@ -55,8 +55,10 @@ class ColumnRunner {
   const vfs::Caller* caller_ = nullptr;
   bool stop_on_error_ = false;
   bool stopped_ = false;
-  // By group: the handles that it opened, 0 for none.
-  std::vector<std::vector<vfs::Handle>> opened_;
+  // The handles that the groups opened, 0 for none; and where, by group, its
+  // own begin.
+  std::vector<vfs::Handle> opened_;
+  std::vector<size_t> opened_begin_;
   // Of the group that is run. Empty: all has succeeded so far.
   std::vector<uint32_t> errors_;
   size_t count_ = 0;

@@ -19,6 +19,7 @@
 #include "server/vfs/inode.h"
 #include "server/vfs/linux_abi.h"
 #include "server/vfs/namespace_link.h"
+#include "server/vfs/new_inode.h"
 #include "server/vfs/synthetic_file.h"
 #include "spdlog/spdlog.h"
 
@@ -305,17 +306,18 @@ vfs::PinnedInode TreeImport::MakeInode(const HostStat& stat,
   const bool is_regular = vfs::linux_abi::IsRegular(stat.stx_mode);
   const bool is_directory = vfs::linux_abi::IsDirectory(stat.stx_mode);
   vfs::Inode::Init init;
-  init.mode = stat.stx_mode;
-  init.uid = stat.stx_uid;
-  init.gid = stat.stx_gid;
-  init.ino = file_system_->NextInodeNumber();
   if (is_directory) {
-    init.nlink = 2;
-    init.size = file_system_->traits().directory_size_base;
-  } else if (is_regular) {
+    init = vfs::NewDirectory(*file_system_, stat.stx_mode, started_);
+  } else {
+    init.mode = stat.stx_mode;
+    init.ino = file_system_->NextInodeNumber();
+  }
+  if (is_regular) {
     init.size = stat.stx_size;
     init.allocated = stat.stx_blocks != 0;
   }
+  init.uid = stat.stx_uid;
+  init.gid = stat.stx_gid;
   init.atime = ToTimestamp(stat.stx_atime);
   init.mtime = ToTimestamp(stat.stx_mtime);
   init.ctime = ToTimestamp(stat.stx_ctime);
@@ -325,7 +327,7 @@ vfs::PinnedInode TreeImport::MakeInode(const HostStat& stat,
         vfs::linux_abi::MakeDevice(stat.stx_rdev_major, stat.stx_rdev_minor);
   }
   init.target = target;
-  return vfs::PinnedInode::Adopt(new vfs::Inode(std::move(init)));
+  return vfs::MakeInode(std::move(init));
 }
 
 HostResult<void> TreeImport::Open(const NodeRef& node) {

@@ -452,6 +452,47 @@ TEST_P(ServerTest, ShutdownAnswersBusyClients) {
   EXPECT_THAT(ends, testing::Each("DRAINING"));
 }
 
+// A stat that takes longer than the server waits for it.
+class SlowHooks final : public vfs::SecurityHooks {
+ public:
+  Errno InodeGetattr(const vfs::Inode&) override {
+    if (slow) {
+      entered = true;
+      std::this_thread::sleep_for(std::chrono::seconds(2));
+    }
+    return Errno::kOk;
+  }
+
+  std::atomic<bool> slow{false};
+  std::atomic<bool> entered{false};
+};
+
+// What such a call would begin when it returns (its answer, the next one to
+// wait for) must not come to a queue that has shut down: gRPC aborts there.
+TEST_P(ServerTest, ACallThatOutlivesTheShutdownEndsQuietly) {
+  static SlowHooks hooks;  // The server that the fixture stops has it still.
+  Restart([&](Service::Options& options) {
+    options.instance.vfs.hooks = &hooks;
+    options.queues = 1;
+  });
+  const uint64_t session = OpenSession();
+  grpc::ClientContext context;
+  SetDeadline(context);
+  const auto stream = stub().Batch(&context);
+  v1::BatchRequest batch;
+  batch.set_session(session);
+  batch.add_operations()->mutable_stat()->set_path("/");
+  hooks.slow = true;
+  ASSERT_TRUE(stream->Write(batch));
+  while (!hooks.entered) std::this_thread::yield();
+  service().server().Shutdown(std::chrono::system_clock::now());
+  v1::BatchResponse response;
+  EXPECT_FALSE(stream->Read(&response));
+  EXPECT_FALSE(stream->Finish().ok());
+  hooks.slow = false;
+  service().instance().sessions().Close(session, nullptr);
+}
+
 TEST_P(ServerTest, AddressesInUseAreSaidSo) {
   const auto start = [&](const std::string& address) {
     rpc::ServerOptions options;

@@ -73,6 +73,28 @@ TEST(LatencyHistogram, AgreesWithASortedList) {
   }
 }
 
+TEST(LatencyHistogram, ABillionSamplesLoseNothing) {
+  // 1e9 values, evenly spread from 1 us to 100 s on a logarithmic scale; the
+  // memory is the same as for one.
+  constexpr int kValues = 1000;
+  constexpr uint64_t kEach = 1'000'000;
+  LatencyHistogram histogram;
+  std::vector<double> values;
+  for (int i = 0; i < kValues; ++i) {
+    const double ns = 1e3 * std::pow(1e8, i / (kValues - 1.0));
+    values.push_back(std::floor(ns));
+    histogram.Add(LatencyLayout::Index(static_cast<uint64_t>(ns)), kEach);
+  }
+  EXPECT_EQ(histogram.Count(), kValues * kEach);
+  for (int i = 0; i < kValues; ++i) {
+    const double exact = values[static_cast<size_t>(i)];
+    const double quantile = (i + 0.5) / kValues;
+    EXPECT_NEAR(static_cast<double>(histogram.Quantile(quantile).count()),
+                exact, exact * 0.01);
+  }
+  static_assert(sizeof(SharedLatencyHistogram) < 20'000);
+}
+
 TEST(LatencyHistogram, MergesAndSubtracts) {
   LatencyHistogram a, b;
   a.Record(nanoseconds(1000));

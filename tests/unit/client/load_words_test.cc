@@ -118,15 +118,15 @@ TEST(Playlist, FollowsWeightsAndSeed) {
 TEST(ClosedLoopPacer, StopsAtTheCountOrTheFlag) {
   std::atomic<bool> stop = false;
   ClosedLoopPacer counted(stop, 5);
-  EXPECT_EQ(counted.Take(3), 3u);
+  EXPECT_EQ(counted.Take(3, 3, {}).units, 3u);
   EXPECT_FALSE(counted.Exhausted());
-  EXPECT_EQ(counted.Take(3), 2u);
+  EXPECT_EQ(counted.Take(3, 3, {}).units, 2u);
   EXPECT_TRUE(counted.Exhausted());
-  EXPECT_EQ(counted.Take(1), 0u);
+  EXPECT_EQ(counted.Take(1, 1, {}).units, 0u);
   ClosedLoopPacer endless(stop, std::nullopt);
-  EXPECT_EQ(endless.Take(1000), 1000u);
+  EXPECT_EQ(endless.Take(1000, 1000, {}).units, 1000u);
   stop = true;
-  EXPECT_EQ(endless.Take(1), 0u);
+  EXPECT_EQ(endless.Take(1, 1, {}).units, 0u);
 }
 
 std::vector<Mix> Mixes(const std::vector<std::string>& texts) {
