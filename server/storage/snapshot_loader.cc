@@ -30,7 +30,7 @@ namespace abi = vfs::linux_abi;
 bool IsKnownType(uint32_t mode) {
   return abi::IsRegular(mode) || abi::IsDirectory(mode) ||
          abi::IsSymlink(mode) || abi::IsDevice(mode) || abi::IsFifo(mode) ||
-         abi::IsSocket(mode);
+         (mode & abi::kSIfmt) == abi::kSIfsock;
 }
 
 class SnapshotLoader {

@@ -131,11 +131,11 @@ class SnapshotWriter {
 
   static Listing List(vfs::Inode& directory) {
     Listing listing;
-    absl::ReaderMutexLock lock(&directory.directory().mu);
-    const auto& children = directory.directory().children;
-    listing.reserve(children.size());
+    vfs::Directory& names = directory.directory();
+    absl::ReaderMutexLock lock(&names.mu);
+    listing.reserve(names.children.size());
     // The last first, so that the first is at the end and written first.
-    for (auto it = children.rbegin(); it != children.rend(); ++it) {
+    for (auto it = names.children.rbegin(); it != names.children.rend(); ++it) {
       const vfs::Dentry& dentry = **it;
       listing.push_back({std::string(dentry.name()),
                          vfs::PinnedInode::Share(dentry.inode())});
