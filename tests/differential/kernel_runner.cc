@@ -625,7 +625,9 @@ Listing KernelRunner::List() {
 void KernelRunner::ListBelow(int directory, const std::string& path,
                              Listing& listing) {
   std::vector<ListedEntry> entries;
-  Require(ReadEntries(directory, entries) == 0, "getdents64");
+  // A directory that is removed stays where it is mounted once more.
+  const int32_t error = ReadEntries(directory, entries);
+  Require(error == 0 || error == ENOENT, "getdents64");
   for (const ListedEntry& entry : entries) {
     struct statx result;
     Require(RawStatx(directory, entry.name.c_str(), AT_SYMLINK_NOFOLLOW,
