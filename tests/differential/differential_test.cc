@@ -191,6 +191,10 @@ class DifferentialTest {
 
   // A random program that failed: made small, printed, and kept.
   void Keep(const Program& program, const Failure& failure) {
+    if (!execution_->Run(program, nullptr).has_value()) {
+      fmt::print("\nfailed once, and did not when it was run again:\n");
+      return Report(program, failure);
+    }
     Program small = Shrink(program, [&](const Program& candidate) {
       return execution_->Run(candidate, nullptr).has_value();
     });

@@ -258,7 +258,15 @@ Outcome KernelRunner::Run(const Step& step) {
   ActorThread& thread =
       ChangesMounts(step.kind) ? *root_ : ThreadOf(actors_[step.actor]);
   Outcome outcome;
-  thread.Run([&] { outcome = RunAsActor(step); });
+  // A lock-free walk that another process' mount or rename disturbs is begun
+  // again, and its links count twice (nd->total_link_count); or with
+  // RESOLVE_CACHED it is given up. Both are chance, and have changed nothing:
+  // what the kernel means it says again.
+  constexpr int kTries = 4;
+  for (int i = 0; i < kTries; ++i) {
+    thread.Run([&] { outcome = RunAsActor(step); });
+    if (outcome.error != ELOOP && outcome.error != EAGAIN) break;
+  }
   return outcome;
 }
 
