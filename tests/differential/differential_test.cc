@@ -156,6 +156,8 @@ class DifferentialTest {
     if (ticks) generator.steps = 30;
     const int64_t before = operations_;
     size_t since_check = 0;
+    constexpr int64_t kReportInterval = 500'000;
+    int64_t next_report = operations_ + kReportInterval;
     for (int64_t i = 0; failures_ < options_.max_failures; ++i) {
       if (ticks ? i >= options_.tick_programs
                 : operations_ >= options_.operations)
@@ -167,6 +169,10 @@ class DifferentialTest {
       const std::optional<Failure> failure =
           execution_->Run(program, &coverage_);
       if (failure.has_value()) Keep(program, *failure);
+      if (operations_ >= next_report) {
+        next_report += kReportInterval;
+        fmt::print("{} operations, up to seed {}\n", operations_, seed);
+      }
       // Not after each: what is retired takes a grace period to go. Handles,
       // writers and references to mounts are counted after each.
       constexpr size_t kCheckInterval = 20;
@@ -185,6 +191,10 @@ class DifferentialTest {
 
   // A random program that failed: made small, printed, and kept.
   void Keep(const Program& program, const Failure& failure) {
+    if (!execution_->Run(program, nullptr).has_value()) {
+      fmt::print("\nfailed once, and did not when it was run again:\n");
+      return Report(program, failure);
+    }
     Program small = Shrink(program, [&](const Program& candidate) {
       return execution_->Run(candidate, nullptr).has_value();
     });

@@ -258,7 +258,15 @@ Outcome KernelRunner::Run(const Step& step) {
   ActorThread& thread =
       ChangesMounts(step.kind) ? *root_ : ThreadOf(actors_[step.actor]);
   Outcome outcome;
-  thread.Run([&] { outcome = RunAsActor(step); });
+  // A lock-free walk that another process' mount or rename disturbs is begun
+  // again, and its links count twice (nd->total_link_count); or with
+  // RESOLVE_CACHED it is given up. Both are chance, and have changed nothing:
+  // what the kernel means it says again.
+  constexpr int kTries = 4;
+  for (int i = 0; i < kTries; ++i) {
+    thread.Run([&] { outcome = RunAsActor(step); });
+    if (outcome.error != ELOOP && outcome.error != EAGAIN) break;
+  }
   return outcome;
 }
 
@@ -625,7 +633,9 @@ Listing KernelRunner::List() {
 void KernelRunner::ListBelow(int directory, const std::string& path,
                              Listing& listing) {
   std::vector<ListedEntry> entries;
-  Require(ReadEntries(directory, entries) == 0, "getdents64");
+  // A directory that is removed stays where it is mounted once more.
+  const int32_t error = ReadEntries(directory, entries);
+  Require(error == 0 || error == ENOENT, "getdents64");
   for (const ListedEntry& entry : entries) {
     struct statx result;
     Require(RawStatx(directory, entry.name.c_str(), AT_SYMLINK_NOFOLLOW,

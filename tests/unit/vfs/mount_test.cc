@@ -81,6 +81,35 @@ TEST_P(MountTest, AMountpointIsBusyForItsNamesakes) {
   EXPECT_EQ(p.RemoveDirectory("/m"), Errno::kOk);
 }
 
+TEST_P(MountTest, ADirectoryIsBusyWhereverItIsMountedOn) {
+  const Process p = Start();
+  ASSERT_EQ(p.MakeDirectory("/d"), Errno::kOk);
+  ASSERT_EQ(p.MakeDirectory("/d/sub"), Errno::kOk);
+  ASSERT_EQ(p.MakeDirectory("/m"), Errno::kOk);
+  ASSERT_EQ(BindAt(vfs(), "/d", "/m", {}), Errno::kOk);
+  Mount* const inner = MountMem(p, "/m/sub");
+  EXPECT_EQ(p.RemoveDirectory("/d/sub"), Errno::kEBUSY);
+  EXPECT_EQ(p.Rename("/d/sub", "/d/other"), Errno::kEBUSY);
+  EXPECT_EQ(Unmount(inner), Errno::kOk);
+  EXPECT_EQ(p.RemoveDirectory("/d/sub"), Errno::kOk);
+  EXPECT_EQ(UnmountAt(vfs(), "/m", /*lazy=*/false), Errno::kOk);
+}
+
+TEST_P(MountTest, ABindOfAReadOnlyMountIsReadOnly) {
+  const Process p = Start();
+  Mount* const mount = MountAtM(p);
+  ASSERT_EQ(p.MakeDirectory("/m/d"), Errno::kOk);
+  ASSERT_EQ(p.MakeDirectory("/b"), Errno::kOk);
+  ASSERT_EQ(vfs().mounts.SetReadOnly(*mount, true), Errno::kOk);
+  ASSERT_EQ(BindAt(vfs(), "/m/d", "/b", {}), Errno::kOk);
+  EXPECT_EQ(p.MakeDirectory("/b/new"), Errno::kEROFS);
+  EXPECT_EQ(RemountAt(vfs(), "/b", false), Errno::kOk);
+  EXPECT_EQ(p.MakeDirectory("/b/new"), Errno::kOk);
+  EXPECT_EQ(p.MakeDirectory("/m/other"), Errno::kEROFS);
+  EXPECT_EQ(UnmountAt(vfs(), "/b", /*lazy=*/false), Errno::kOk);
+  EXPECT_EQ(Unmount(mount), Errno::kOk);
+}
+
 TEST_P(MountTest, WhatIsMountedLaterIsOnTop) {
   const Process p = Start();
   Mount* const first = MountAtM(p);
