@@ -53,12 +53,19 @@ for argument in "$@"; do
 done
 [[ ${#sections[@]} -gt 0 ]] || sections=(build)
 
+# Lines are PACKAGE, or PACKAGE (COMMAND): where the command is there, however it
+# came, the package counts as installed.
 packages=()
+declare -A command_of=()
 for section in "${sections[@]}"; do
-  mapfile -t -O "${#packages[@]}" packages < <(
+  while read -r package command; do
+    packages+=("$package")
+    command=${command#(}
+    [[ -z $command ]] || command_of[$package]=${command%)}
+  done < <(
     awk -v want="[$section]" '
       /^\[/ { in_section = ($0 == want); next }
-      in_section && NF && $1 !~ /^#/ { print $1 }' "$list")
+      in_section && NF && $1 !~ /^#/ { print $1, $2 }' "$list")
 done
 
 if $only_list; then
@@ -75,6 +82,7 @@ installed=$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "${packages[@]}"
   sed -n 's/^installed //p' || true)
 missing=()
 for package in "${packages[@]}"; do
+  [[ -n ${command_of[$package]-} ]] && command -v "${command_of[$package]}" >/dev/null && continue
   grep -qxF -- "$package" <<<"$installed" || missing+=("$package")
 done
 if [[ ${#missing[@]} -eq 0 ]]; then

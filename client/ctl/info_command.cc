@@ -9,41 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "vfs/v1/admin.grpc.pb.h"
+#include "client/ctl/fast_paths_command.h"
 
 namespace vfsctl {
 namespace {
 
 using nlohmann::ordered_json;
-
-std::string_view FastPathName(vfs::v1::FastPath fast_path) {
-  switch (fast_path) {
-    case vfs::v1::FAST_PATH_RELEASE_EMPTY:
-      return "release-empty";
-    case vfs::v1::FAST_PATH_OPEN_CONSUME:
-      return "open-consume";
-    case vfs::v1::FAST_PATH_PERMANENT:
-      return "permanent";
-    case vfs::v1::FAST_PATH_EMPTY_PATH:
-      return "empty-path";
-    default:
-      return "unknown";
-  }
-}
-
-std::expected<vfs::v1::SetFastPathsResponse, vfsclient::Error> AskFastPaths(
-    const vfsclient::Session& session, std::chrono::milliseconds timeout) {
-  const auto stub = vfs::v1::AdminService::NewStub(session.channel());
-  grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + timeout);
-  vfs::v1::SetFastPathsResponse response;
-  const grpc::Status status =
-      stub->SetFastPaths(&context, vfs::v1::SetFastPathsRequest(), &response);
-  if (!status.ok()) {
-    return std::unexpected(vfsclient::Error::FromStatus(status));
-  }
-  return response;
-}
 
 std::vector<std::string> Lines(const std::string& text) {
   std::vector<std::string> lines;
@@ -89,9 +60,9 @@ void Print(const ordered_json& info) {
     fmt::print("  not available: {}\n", info["fast_paths"].get<std::string>());
   } else {
     for (const auto& path : info["fast_paths"]) {
-      fmt::print("  {:<14}{:<4}{} hits\n", path["name"].get<std::string>(),
-                 path["enabled"].get<bool>() ? "on" : "off",
-                 path["hits"].dump());
+      fmt::print("  {}\n", FastPathLine(path["name"].get<std::string>(),
+                                        path["enabled"].get<bool>(),
+                                        path["hits"].get<uint64_t>()));
     }
   }
   if (info.contains("counts")) {
@@ -129,7 +100,8 @@ ExitStatus RunInfo(const GlobalOptions& global, const InfoOptions& options) {
                     {"message_bytes", server.max_message_bytes()},
                     {"remembered_answers", server.remembered_answers()}};
 
-  const auto fast_paths = AskFastPaths(*session, global.timeout);
+  const auto fast_paths =
+      SetFastPaths(*session, vfs::v1::SetFastPathsRequest(), global.timeout);
   if (fast_paths) {
     info["fast_paths"] = ordered_json::array();
     for (const auto& path : fast_paths->fast_paths()) {

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "client/ctl/command.h"
+#include "client/ctl/fast_paths_command.h"
 #include "client/ctl/health_command.h"
 #include "client/ctl/info_command.h"
 #include "client/ctl/ls_command.h"
@@ -21,8 +22,10 @@ constexpr const char* kExitStatuses =
     "2 usage; 3 the server cannot be reached.";
 
 int Main(int argc, char** argv) {
-  CLI::App app("Asks a vfsd: is it well, what is it, what does it hold.",
-               "vfsctl");
+  CLI::App app(
+      "Asks a vfsd: is it well, what is it, what does it hold; switches its "
+      "fast paths.",
+      "vfsctl");
   app.set_version_flag("--version",
                        "vfsctl " VFSD_VERSION " (" VFSD_REVISION ")");
   app.require_subcommand(1);
@@ -81,6 +84,15 @@ int Main(int argc, char** argv) {
   ls_app->add_flag("-l", ls.long_format, "With attributes");
   ls_app->add_flag("-a", ls.all, "Names that start with a dot too");
   ls_app->callback([&] { command = [&] { return RunLs(global, ls); }; });
+
+  FastPathsOptions fast_paths;
+  CLI::App* fast_paths_app = app.add_subcommand(
+      "fast-paths", "Show which fast paths are on, or switch them");
+  fast_paths_app->add_option(
+      "LIST", fast_paths.list,
+      "all, none, or names separated by commas: these on, the others off");
+  fast_paths_app->callback(
+      [&] { command = [&] { return RunFastPaths(global, fast_paths); }; });
 
   MountOptions mount;
   CLI::App* mount_app = app.add_subcommand(

@@ -1,6 +1,7 @@
 #include "client/lib/batch.h"
 
 #include "client/lib/batch_operation.h"
+#include "client/lib/columns.h"
 #include "client/lib/path.h"
 
 namespace vfsclient {
@@ -24,7 +25,67 @@ void SetDirectory(FileReference file, Request* request) {
   }
 }
 
+void SetPaths(std::span<const std::string_view> paths,
+              vfs::v1::PathColumn* column) {
+  for (const std::string_view path : paths) AppendPath(path, column);
+}
+
+void SetFiles(FilesReference files, vfs::v1::HandleColumn* column) {
+  if (const auto* opener = std::get_if<GroupIndex>(&files)) {
+    column->set_group(opener->value);
+    return;
+  }
+  for (const Handle handle : std::get<std::span<const Handle>>(files))
+    column->add_handles(handle.value);
+}
+
 }  // namespace
+
+GroupIndex Batch::OpenAll(std::span<const std::string_view> paths,
+                          uint32_t flags, uint32_t mode) {
+  vfs::v1::OpenColumns* open = request_.add_groups()->mutable_open();
+  SetPaths(paths, open->mutable_paths());
+  open->set_flags(flags);
+  open->set_mode(mode);
+  return LastGroup();
+}
+
+GroupIndex Batch::CloseAll(FilesReference files) {
+  SetFiles(files, request_.add_groups()->mutable_close()->mutable_files());
+  return LastGroup();
+}
+
+GroupIndex Batch::StatAll(std::span<const std::string_view> paths,
+                          uint32_t mask, uint32_t flags) {
+  vfs::v1::StatColumns* stat = request_.add_groups()->mutable_stat();
+  SetPaths(paths, stat->mutable_paths());
+  stat->set_mask(mask);
+  stat->set_flags(flags);
+  return LastGroup();
+}
+
+GroupIndex Batch::StatAll(FilesReference files, uint32_t mask) {
+  vfs::v1::StatColumns* stat = request_.add_groups()->mutable_stat();
+  SetFiles(files, stat->mutable_files());
+  stat->set_mask(mask);
+  return LastGroup();
+}
+
+GroupIndex Batch::AccessAll(std::span<const std::string_view> paths,
+                            uint32_t mode) {
+  vfs::v1::AccessColumns* access = request_.add_groups()->mutable_access();
+  SetPaths(paths, access->mutable_paths());
+  access->set_mode(mode);
+  return LastGroup();
+}
+
+GroupIndex Batch::ReadAll(FilesReference files, int64_t offset, uint32_t size) {
+  vfs::v1::ReadColumns* read = request_.add_groups()->mutable_read();
+  SetFiles(files, read->mutable_files());
+  read->set_offset(offset);
+  read->set_size(size);
+  return LastGroup();
+}
 
 void SetFile(FileReference file, vfs::v1::BatchOperation* operation) {
   VisitRequest(operation, [file](auto* request) {

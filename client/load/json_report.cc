@@ -118,6 +118,7 @@ ordered_json PhaseJson(const PhaseResult& result, const Slo& slo) {
       {"scenario", result.scenario},
       {"mode", options.batched() ? "batch" : "unary"},
       {"batch", options.batched() ? options.batch : 1},
+      {"columns", options.batched() && options.columns},
       {"threads", options.threads},
       {"connections", options.connections},
       {"in_flight", options.in_flight},

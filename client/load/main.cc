@@ -58,6 +58,8 @@ void AddRunOptions(CLI::App* run, RunOptions* options) {
   run->add_option("--warmup", options->warmup,
                   "Time before the measurement, of each phase")
       ->capture_default_str();
+  run->add_flag("--columns", options->columns,
+                "Batches in columns: operations of a kind together");
   run->add_option("--batch", options->batches,
                   "Operations a message; 0 or 1: unary calls; a list "
                   "(1,1000): each phase once for each")

@@ -232,6 +232,9 @@ void AddRun(const RunStatus& status, const Totals& totals,
   families->push_back(
       Single("vfsload_inflight", "Calls and messages that have no answer yet.",
              MetricType::Gauge, static_cast<double>(totals.InFlight())));
+  families->push_back(Single("vfsload_workers", "Threads that make the load.",
+                             MetricType::Gauge,
+                             static_cast<double>(status.workers())));
   families->push_back(Single("vfsload_channels", "Connections in use.",
                              MetricType::Gauge,
                              static_cast<double>(description.channels)));

@@ -173,8 +173,8 @@ std::expected<void, PhaseFailure> Phase::PrepareLanes() {
     if (options_.batched()) {
       auto units = MakeUnits(connection, worker, slot++);
       if (!units) return std::unexpected(units.error());
-      auto lane =
-          MakeBatchLane(context, *std::move(units), {options_.batch, share});
+      auto lane = MakeBatchLane(context, *std::move(units),
+                                {options_.batch, share, options_.columns});
       if (!lane) return std::unexpected(PhaseFailure{lane.error()});
       workers_[worker]->AddLane(*std::move(lane));
       continue;
@@ -367,7 +367,8 @@ void Phase::CloseConnections(PhaseResult* result) {
 }  // namespace
 
 std::string PhaseOptions::Mode() const {
-  return batched() ? fmt::format("batch {}", batch) : "unary";
+  return batched() ? fmt::format("{} {}", columns ? "columns" : "batch", batch)
+                   : "unary";
 }
 
 std::string PhaseOptions::Loop() const {

@@ -430,6 +430,7 @@ std::expected<std::vector<PhaseOptions>, std::string> PlanPhases(
       PhaseOptions phase;
       phase.mix = &mix;
       phase.batch = std::max<size_t>(batch, 1);
+      phase.columns = options.columns;
       phase.threads = options.threads;
       phase.duration = *duration;
       phase.warmup = options.count ? std::chrono::nanoseconds(0) : *warmup;

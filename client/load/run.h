@@ -33,6 +33,8 @@ struct RunOptions {
   std::string duration = "10s";
   std::string warmup = "1s";
   std::vector<size_t> batches = {1};
+  // Batches in columns.
+  bool columns = false;
   size_t threads = 1;
   size_t connections = 0;
   size_t in_flight = 0;

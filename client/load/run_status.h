@@ -37,6 +37,7 @@ class RunStatus {
 
   const std::string& run_id() const { return run_id_; }
   Recorder& recorder(size_t worker) { return *recorders_[worker]; }
+  size_t workers() const { return recorders_.size(); }
   // The sum of all recorders.
   Totals Read() const;
 

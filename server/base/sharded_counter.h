@@ -68,7 +68,8 @@ class ShardedCounter {
   }
 
  private:
-  struct alignas(64) Shard {
+  // Two cache lines: processors fetch them in pairs.
+  struct alignas(128) Shard {
     std::atomic<int64_t> value{0};
   };
   std::array<Shard, kCounterShards> shards_;

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <malloc.h>
-#include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
 #include <chrono>
@@ -13,12 +12,15 @@
 
 #include "server/base/build_info.h"
 #include "server/main/instance.h"
+#include "server/main/log.h"
 #include "server/main/options.h"
 #include "server/main/ready_file.h"
 #include "server/main/termination.h"
 #include "server/metrics/metrics_server.h"
+#include "server/rpc/cpu_allowance.h"
 #include "server/rpc/grpc_log.h"
 #include "server/rpc/server.h"
+#include "server/storage/snapshot_writer.h"
 
 namespace vfsd {
 namespace {
@@ -32,14 +34,6 @@ void TuneAllocator() {
   mallopt(M_TRIM_THRESHOLD, 256 * kMebibyte);
   mallopt(M_TOP_PAD, 16 * kMebibyte);
   mallopt(M_MMAP_THRESHOLD, 32 * kMebibyte);
-}
-
-void SetUpLog(const std::string& level) {
-  const auto logger = spdlog::stderr_logger_mt("vfsd");
-  logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l %v");
-  spdlog::set_default_logger(logger);
-  spdlog::set_level(spdlog::level::from_str(level));
-  rpc::RouteGrpcLog();
 }
 
 int Fail(const std::string& why) {
@@ -58,6 +52,7 @@ metrics::MetricsSources Sources(const Options& options, Instance& instance,
                     {"compiler", std::string(build_info::Compiler())},
                     {"grpc_version", rpc::GrpcVersion()}},
           .config = {{"api", "async"},
+                     {"cpus", std::to_string(rpc::CpuAllowance())},
                      {"queues", std::to_string(server.queues())},
                      {"fast_paths", options.fast_paths},
                      {"credentials", options.credentials}}};
@@ -65,12 +60,21 @@ metrics::MetricsSources Sources(const Options& options, Instance& instance,
 
 int Run(const Options& options) {
   Termination termination;
-  SetUpLog(options.log_level);
+  SetUpLog(options.log_level, options.log_format);
   spdlog::info("vfsd {} starts", build_info::Version());
 
   std::expected<std::unique_ptr<Instance>, std::string> instance =
       Instance::Create(options.instance);
   if (!instance.has_value()) return Fail(instance.error());
+  if (!options.write_snapshot.empty()) {
+    std::expected<storage::ImportReport, std::string> report =
+        storage::WriteSnapshot((*instance)->vfs().top().file_system(),
+                               options.write_snapshot);
+    if (!report.has_value()) return Fail(report.error());
+    spdlog::info("wrote {}: {}", options.write_snapshot,
+                 storage::ImportReportText(*report));
+    return 0;
+  }
   std::expected<std::unique_ptr<rpc::Server>, std::string> server =
       rpc::Server::Start(options.server, (*instance)->backend());
   if (!server.has_value()) return Fail(server.error());
@@ -93,12 +97,12 @@ int Run(const Options& options) {
     if (!written.has_value()) return Fail(written.error());
     ready = *std::move(written);
   }
-  spdlog::info("serving on {}; metrics: {}; queues: {}; fast paths: {}",
-               fmt::join((*server)->addresses(), ", "),
-               metrics_address.empty()
-                   ? "off"
-                   : "http://" + metrics_address + "/metrics",
-               (*server)->queues(), options.fast_paths);
+  spdlog::info(
+      "serving on {}; metrics: {}; CPUs: {}; queues: {}; fast paths: {}",
+      fmt::join((*server)->addresses(), ", "),
+      metrics_address.empty() ? "off"
+                              : "http://" + metrics_address + "/metrics",
+      rpc::CpuAllowance(), (*server)->queues(), options.fast_paths);
 
   termination.Wait();
   ready.reset();

@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "server/base/build_info.h"
+#include "server/rpc/backend.h"
 #include "server/rpc/grpc_log.h"
 #include "server/vfs/file_table.h"
 
@@ -77,6 +78,8 @@ struct Arguments {
   std::vector<std::string> listen = {"127.0.0.1:9150"};
   std::string metrics = "127.0.0.1:9151";
   std::vector<std::string> imports;
+  std::vector<std::string> snapshots;
+  std::string write_snapshot;
   std::string fast_paths = "all";
   std::string credentials = "trust";
   std::string anonymous = "65534:65534";
@@ -84,6 +87,7 @@ struct Arguments {
   std::string drain_timeout = "10s";
   std::string slow_threshold = "0";
   std::string log_level = "info";
+  std::string log_format = "text";
   std::string ready_file;
   int queues = 0;
   bool no_admin = false;
@@ -123,6 +127,16 @@ void Declare(CLI::App& app, Arguments& arguments) {
                  "mount point. May "
                  "be repeated")
       ->type_name("DIR[:/MOUNTPOINT]")
+      ->group(name_space);
+  app.add_option("--snapshot", arguments.snapshots,
+                 "Load a tree from a snapshot file, at / or at a mount point. "
+                 "May be repeated")
+      ->type_name("FILE[:/MOUNTPOINT]")
+      ->group(name_space);
+  app.add_option("--write-snapshot", arguments.write_snapshot,
+                 "Write the tree at / (what is mounted in it excluded) to a "
+                 "snapshot file and end, without serving")
+      ->type_name("FILE")
       ->group(name_space);
   app.add_option("--fast-paths", arguments.fast_paths,
                  "Fast paths to switch on: all, none, or some of "
@@ -179,8 +193,8 @@ void Declare(CLI::App& app, Arguments& arguments) {
       ->check(CLI::Range(1U, 1'000'000U))
       ->group(limits);
   app.add_option("--max-message-bytes", arguments.limits.max_message_bytes,
-                 "Bytes of one request")
-      ->check(CLI::Range(4096U, 1U << 30))
+                 "Bytes of one request, and of what a response carries")
+      ->check(CLI::Range(4096U, rpc::kLargestMaxMessageBytes))
       ->group(limits);
 
   const std::string running = "Running";
@@ -197,6 +211,10 @@ void Declare(CLI::App& app, Arguments& arguments) {
   app.add_option("--log-level", arguments.log_level,
                  "trace, debug, info, warn, error or off")
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))
+      ->group(running);
+  app.add_option("--log-format", arguments.log_format,
+                 "text for people, json for collectors (one object a line)")
+      ->check(CLI::IsMember({"text", "json"}))
       ->group(running);
   app.add_option("--slow-operation-threshold", arguments.slow_threshold,
                  "Log calls and batches that take longer; 0: none")
@@ -220,11 +238,22 @@ std::expected<Options, std::string> Interpret(const Arguments& arguments) {
       return std::unexpected("--metrics: " + address.error());
     options.metrics = *std::move(address);
   }
-  for (const std::string& text : arguments.imports) {
-    std::expected<storage::ImportSpec, std::string> spec =
-        storage::ParseImportSpec(text);
-    if (!spec.has_value()) return std::unexpected("--import: " + spec.error());
-    options.instance.imports.push_back(*std::move(spec));
+  const struct {
+    std::string_view option;
+    const std::vector<std::string>& texts;
+    std::vector<storage::ImportSpec>& specs;
+  } trees[] = {
+      {"--import: ", arguments.imports, options.instance.imports},
+      {"--snapshot: ", arguments.snapshots, options.instance.snapshots},
+  };
+  for (const auto& [option, texts, specs] : trees) {
+    for (const std::string& text : texts) {
+      std::expected<storage::ImportSpec, std::string> spec =
+          storage::ParseImportSpec(text);
+      if (!spec.has_value())
+        return std::unexpected(std::string(option) + spec.error());
+      specs.push_back(*std::move(spec));
+    }
   }
   std::expected<vfs::CredentialsRef, std::string> anonymous =
       ParseAnonymous(arguments.anonymous);
@@ -259,7 +288,9 @@ std::expected<Options, std::string> Interpret(const Arguments& arguments) {
   options.drain_timeout =
       absl::ToChronoMilliseconds(*ParseDuration(arguments.drain_timeout));
   options.ready_file = arguments.ready_file;
+  options.write_snapshot = arguments.write_snapshot;
   options.log_level = arguments.log_level;
+  options.log_format = arguments.log_format;
   options.fast_paths = arguments.fast_paths;
   options.credentials = arguments.credentials;
   return options;

@@ -17,7 +17,10 @@ struct Options {
   rpc::ServerOptions server;
   std::optional<ListenAddress> metrics;  // none: off
   std::string ready_file;                // empty: none
+  // Empty: none. Else what is at "/" is written there, and that is all.
+  std::string write_snapshot;
   std::string log_level = "info";
+  std::string log_format = "text";
   std::chrono::milliseconds drain_timeout{10'000};
   // As given, for vfsd_config_info.
   std::string fast_paths = "all";

@@ -1,9 +1,16 @@
 #include "server/metrics/metrics_server.h"
 
+#include <netdb.h>
 #include <prometheus/collectable.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <exception>
 #include <iterator>
+#include <stop_token>
+#include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -22,6 +29,29 @@ Labels LabelsOf(const std::map<std::string, std::string>& values) {
   Labels labels;
   for (const auto& [name, value] : values) labels.push_back({name, value});
   return labels;
+}
+
+// Connects to host:port, where something listens on this machine, and hangs up.
+void TouchListener(const std::string& address) {
+  const std::expected<ListenAddress, std::string> parsed =
+      ListenAddress::Parse(address);
+  if (!parsed.has_value()) return;
+  addrinfo hints{};
+  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (getaddrinfo(parsed->host().c_str(),
+                  std::to_string(parsed->port()).c_str(), &hints,
+                  &found) != 0) {
+    return;
+  }
+  const int fd = socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK, 0);
+  if (fd >= 0) {
+    // Whether it succeeds does not matter: an attempt wakes the listener.
+    static_cast<void>(connect(fd, found->ai_addr, found->ai_addrlen));
+    close(fd);
+  }
+  freeaddrinfo(found);
 }
 
 }  // namespace
@@ -75,12 +105,26 @@ std::expected<std::unique_ptr<MetricsServer>, std::string> MetricsServer::Start(
     return fail(error.what());
   }
   const std::vector<int> ports = server->exposer_->GetListeningPorts();
-  server->address_ = address.TextWithPort(
-      ports.empty() ? address.port() : static_cast<uint16_t>(ports.front()));
+  const uint16_t port =
+      ports.empty() ? address.port() : static_cast<uint16_t>(ports.front());
+  server->address_ = address.TextWithPort(port);
+  server->numeric_address_ =
+      ListenAddress::Parse(*numeric).value_or(address).TextWithPort(port);
   server->exposer_->RegisterCollectable(server->collector_);
   return server;
 }
 
-MetricsServer::~MetricsServer() = default;
+MetricsServer::~MetricsServer() {
+  if (exposer_ == nullptr) return;
+  // civetweb looks whether it shall stop after each connection, and otherwise
+  // every two seconds: connections until it has stopped spare that wait.
+  std::jthread waker([this](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      TouchListener(numeric_address_);
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  });
+  exposer_.reset();
+}
 
 }  // namespace vfsd::metrics

@@ -29,6 +29,7 @@ class MetricsServer {
   MetricsServer() = default;
 
   std::string address_;
+  std::string numeric_address_;  // the same without a name to look up
   std::shared_ptr<Collector> collector_;
   std::unique_ptr<prometheus::Exposer> exposer_;
 };

@@ -147,6 +147,8 @@ std::vector<prometheus::MetricFamily> CollectVfsMetrics(
       static_cast<double>(sources.sessions.open_handles()));
   add(Gauge("vfs_sessions", "Open sessions."),
       static_cast<double>(sources.sessions.size()));
+  add(Gauge("vfs_sessions_limit", "Most open sessions (--max-sessions)."),
+      static_cast<double>(sources.sessions.limits().max_sessions));
   add(Counter("vfs_sessions_expired_total",
               "Sessions that ended because their lease lapsed."),
       static_cast<double>(sources.sessions.expired_total()));
@@ -156,6 +158,9 @@ std::vector<prometheus::MetricFamily> CollectVfsMetrics(
             "Open file objects in memory, those on their way in or out "
             "included."),
       Count(ObjectKind::kFile));
+  add(Gauge("vfs_files_limit",
+            "Most open files of all sessions (--max-files)."),
+      static_cast<double>(vfs.files.max_files()));
   add(Gauge("vfs_mounts", "Mounts."), Count(ObjectKind::kMount));
   families.push_back(PerFastPath(
       Counter("vfs_fast_path_hits_total",

@@ -16,9 +16,14 @@
 
 namespace vfsd::rpc {
 
+// The lengths within responses have four bytes.
+inline constexpr uint32_t kLargestMaxMessageBytes = 128 * 1024 * 1024;
+
 struct ServiceLimits {
   uint32_t max_batch_operations = 10'000;
-  // Of one request; also what a response is kept within.
+  // Of one request, 4096 to kLargestMaxMessageBytes; also what a response to
+  // operations is kept within, but for a few bytes an operation (errors,
+  // handles).
   uint32_t max_message_bytes = 4 * 1024 * 1024;
 };
 
@@ -33,6 +38,8 @@ struct Backend {
   const std::string version;
   // The server is shutting down: no new sessions.
   std::atomic<bool> draining{false};
+  // The end of it: no calls at all any more, but health checks.
+  std::atomic<bool> refusing{false};
 
   // The session that a call names, its lease renewed. SESSION_EXPIRED; without
   // one (0) SESSION_REQUIRED, or the anonymous caller's where that is allowed.

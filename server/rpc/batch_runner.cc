@@ -45,7 +45,12 @@ Outcome<size_t> BatchRunner::Run(std::string_view message, uint64_t& session,
     EncodeBatchErrno(writer, error);
     stopped = batch_.stop_on_error;
   }
-  return batch_.operations.size();
+  size_t count = batch_.operations.size();
+  if (!batch_.groups.empty()) {
+    columns_.Run(caller, batch_.groups, batch_.stop_on_error, stopped, writer);
+    for (const ColumnGroup& group : batch_.groups) count += group.count;
+  }
+  return count;
 }
 
 Outcome<void> BatchRunner::ResolveCredentials() {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "server/rpc/backend.h"
+#include "server/rpc/column_runner.h"
 #include "server/rpc/failure.h"
 #include "server/rpc/operation_request.h"
 #include "server/rpc/request_decoder.h"
@@ -21,7 +22,9 @@ namespace vfsd::rpc {
 
 class BatchRunner {
  public:
-  explicit BatchRunner(Backend& backend) : backend_(backend) {}
+  explicit BatchRunner(Backend& backend)
+      : backend_(backend),
+        columns_(backend.executor, backend.limits.max_message_bytes) {}
 
   // session: the stream's; 0 before its first message, which sets it. Writes a
   // BatchResponse and returns how many results, unless the batch as a whole
@@ -42,6 +45,7 @@ class BatchRunner {
   Backend& backend_;
   RequestDecoder decoder_;
   BatchOfRequests batch_;
+  ColumnRunner columns_;
   // By operation: the handle that it opened, 0 for none.
   std::vector<vfs::Handle> opened_;
   // What the decoder's credentials stand for.

@@ -2,18 +2,21 @@
 
 #include <algorithm>
 #include <cassert>
+#include <span>
 #include <utility>
 
 namespace vfsd::rpc {
 namespace {
 
-const UnaryMethod& FindMethod(std::string_view service, std::string_view name) {
-  const std::span<const UnaryMethod> methods = UnaryMethods();
-  const auto found =
-      std::ranges::find_if(methods, [&](const UnaryMethod& method) {
-        return method.service == service && method.name == name;
-      });
-  assert(found != methods.end() &&
+// The row of one of the tables of methods.
+template <typename Method>
+const Method& FindMethod(std::span<const Method> table,
+                         const google::protobuf::MethodDescriptor& method) {
+  const auto found = std::ranges::find_if(table, [&](const Method& row) {
+    return row.service == method.service()->full_name() &&
+           row.name == method.name();
+  });
+  assert(found != table.end() &&
          "a method of the API without a row in the table");
   return *found;
 }
@@ -23,8 +26,11 @@ const auto kNow = gpr_timespec{0, 0, GPR_CLOCK_REALTIME};
 }  // namespace
 
 CallQueue::CallQueue(std::unique_ptr<grpc::ServerCompletionQueue> queue,
-                     Backend& backend, std::chrono::nanoseconds slow_threshold)
-    : queue_(std::move(queue)), worker_(backend), slow_log_(slow_threshold) {}
+                     Backend& backend, const ServiceNames& services,
+                     std::chrono::nanoseconds slow_threshold)
+    : queue_(std::move(queue)),
+      worker_(backend, services),
+      slow_log_(slow_threshold) {}
 
 CallQueue::~CallQueue() {
   if (!stopped_) {
@@ -35,42 +41,69 @@ CallQueue::~CallQueue() {
 }
 
 void CallQueue::Start(const std::vector<PostedService>& services,
-                      CallStatistics& statistics, int calls_per_method) {
+                      int calls_per_method) {
   for (const PostedService& posted : services) {
     const google::protobuf::ServiceDescriptor& descriptor =
         posted.service->descriptor();
     for (int index = 0; index < descriptor.method_count(); ++index) {
       const google::protobuf::MethodDescriptor& method =
           *descriptor.method(index);
-      const CallRecord record(statistics, posted.first_statistics_index +
-                                              static_cast<size_t>(index));
       if (method.client_streaming()) {
-        make_stream_ = [this, service = posted.service, index, record] {
-          return std::make_unique<BatchStream>(*this, *service, index, record,
-                                               slow_log_, worker_, *queue_);
-        };
-        for (int i = 0; i < calls_per_method; ++i) {
-          streams_.push_back(make_stream_());
-          streams_.back()->Post();
-        }
-        continue;
-      }
-      const UnaryMethod& row =
-          FindMethod(descriptor.full_name(), method.name());
-      for (int i = 0; i < calls_per_method; ++i) {
-        unary_calls_.push_back(std::make_unique<UnaryCall>(
-            *posted.service, index, row, record, slow_log_, worker_, *queue_));
-        unary_calls_.back()->Post();
+        PostStream(posted, index);
+      } else if (method.server_streaming()) {
+        PostWatch(posted, index);
+      } else {
+        PostUnary(posted, index, calls_per_method);
       }
     }
   }
   thread_ = std::thread([this] { Serve(); });
 }
 
+CallRecord CallQueue::RecordOf(const PostedService& posted, int index) const {
+  return CallRecord(*posted.statistics,
+                    posted.first_statistics_index + static_cast<size_t>(index));
+}
+
+void CallQueue::PostUnary(const PostedService& posted, int index, int calls) {
+  const UnaryMethod& row =
+      FindMethod(UnaryMethods(), *posted.service->descriptor().method(index));
+  unary_calls_.push_back(std::make_unique<CallPlaces<UnaryCall>>(
+      calls, [this, posted, index, &row](UnaryCall::Owner& owner) {
+        return std::make_unique<UnaryCall>(owner, *posted.service, index, row,
+                                           RecordOf(posted, index), slow_log_,
+                                           worker_, *queue_);
+      }));
+}
+
+void CallQueue::PostStream(const PostedService& posted, int index) {
+  const StreamMethod& row =
+      FindMethod(StreamMethods(), *posted.service->descriptor().method(index));
+  streams_.push_back(std::make_unique<CallPlaces<MessageStream>>(
+      1, [this, posted, index, &row](MessageStream::Owner& owner) {
+        return std::make_unique<MessageStream>(owner, *posted.service, index,
+                                               row, RecordOf(posted, index),
+                                               slow_log_, worker_, *queue_);
+      }));
+}
+
+void CallQueue::PostWatch(const PostedService& posted, int index) {
+  assert(posted.service->descriptor().full_name() == kHealthService);
+  watches_.push_back(std::make_unique<CallPlaces<HealthWatch>>(
+      1, [this, posted, index](HealthWatch::Owner& owner) {
+        return std::make_unique<HealthWatch>(owner, *posted.service, index,
+                                             worker_, *queue_);
+      }));
+}
+
 void CallQueue::Serve() {
   void* tag = nullptr;
   bool ok = false;
-  while (queue_->Next(&tag, &ok)) CompletionTag::Deliver(tag, ok);
+  while (queue_->Next(&tag, &ok)) {
+    // Nothing may begin on a queue that has shut down, and the calls that are
+    // left are cancelled.
+    if (!stopping_) CompletionTag::Deliver(tag, ok);
+  }
 }
 
 void CallQueue::Drain() {
@@ -78,7 +111,19 @@ void CallQueue::Drain() {
 }
 
 void CallQueue::OnDrain(bool) {
-  for (const std::unique_ptr<BatchStream>& stream : streams_) stream->Drain();
+  for (const auto& places : streams_)
+    places->ForEach([](MessageStream& stream) { stream.Drain(); });
+  for (const auto& places : watches_)
+    places->ForEach([](HealthWatch& watch) { watch.Update(); });
+}
+
+void CallQueue::EndWatches() {
+  end_watches_alarm_.Set(queue_.get(), kNow, end_watches_tag_.Arm());
+}
+
+void CallQueue::OnEndWatches(bool) {
+  for (const auto& places : watches_)
+    places->ForEach([](HealthWatch& watch) { watch.End(); });
 }
 
 void CallQueue::Stop() {
@@ -89,21 +134,9 @@ void CallQueue::Stop() {
   stopped_ = true;
 }
 
-void CallQueue::OnStop(bool) { queue_->Shutdown(); }
-
-void CallQueue::StreamBegan(BatchStream&) {
-  if (spare_streams_.empty()) {
-    streams_.push_back(make_stream_());
-    streams_.back()->Post();
-    return;
-  }
-  BatchStream* spare = spare_streams_.back();
-  spare_streams_.pop_back();
-  spare->Post();
-}
-
-void CallQueue::StreamEnded(BatchStream& stream) {
-  spare_streams_.push_back(&stream);
+void CallQueue::OnStop(bool) {
+  stopping_ = true;
+  queue_->Shutdown();
 }
 
 }  // namespace vfsd::rpc

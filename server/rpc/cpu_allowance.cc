@@ -44,9 +44,9 @@ double LeastQuota(const std::string& top, std::string path,
   return least;
 }
 
-double ControlGroupQuota() {
+double ControlGroupQuota(const ControlGroupFiles& files) {
   // Lines are ID:CONTROLLERS:PATH; the v2 hierarchy has no controllers.
-  std::ifstream file("/proc/self/cgroup");
+  std::ifstream file(files.membership);
   double least = kUnlimited;
   for (std::string line; std::getline(file, line);) {
     const size_t first = line.find(':');
@@ -56,9 +56,9 @@ double ControlGroupQuota() {
         "," + line.substr(first + 1, second - first - 1) + ",";
     const std::string path = line.substr(second + 1);
     if (controllers == ",,") {
-      least = std::min(least, LeastQuota("/sys/fs/cgroup", path, &QuotaV2));
+      least = std::min(least, LeastQuota(files.top, path, &QuotaV2));
     } else if (controllers.find(",cpu,") != std::string::npos) {
-      least = std::min(least, LeastQuota("/sys/fs/cgroup/cpu", path, &QuotaV1));
+      least = std::min(least, LeastQuota(files.top + "/cpu", path, &QuotaV1));
     }
   }
   return least;
@@ -66,12 +66,12 @@ double ControlGroupQuota() {
 
 }  // namespace
 
-int CpuAllowance() {
+int CpuAllowance(const ControlGroupFiles& files) {
   cpu_set_t set;
   CPU_ZERO(&set);
   const int affinity =
       sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
-  const double quota = std::ceil(ControlGroupQuota());
+  const double quota = std::ceil(ControlGroupQuota(files));
   return std::max(
       1, static_cast<int>(std::min(static_cast<double>(affinity), quota)));
 }

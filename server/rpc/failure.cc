@@ -91,6 +91,8 @@ constexpr std::array kReasons = {
     ReasonRow{Reason::kCredentialsDenied, "CREDENTIALS_DENIED",
               StatusCode::PERMISSION_DENIED,
               "the server does not let this peer act for others"},
+    ReasonRow{Reason::kServiceUnknown, "SERVICE_UNKNOWN", StatusCode::NOT_FOUND,
+              "the server has no such service"},
 };
 
 grpc::Status BuildStatus(StatusCode code, std::string_view reason,

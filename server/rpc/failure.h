@@ -21,6 +21,8 @@ enum class Reason : uint8_t {
   kBatchTooLarge,
   kMalformedRequest,
   kCredentialsDenied,
+  kServiceUnknown,
+  kUnreadAnswers,
 };
 
 class Failure {

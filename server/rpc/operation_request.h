@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "server/rpc/column_request.h"
 #include "server/rpc/operation_api.h"
 #include "server/vfs/operation.h"
 
@@ -97,6 +98,7 @@ struct BatchOfRequests {
   uint64_t session = 0;
   bool stop_on_error = false;
   std::vector<AnyOperationRequest> operations;
+  std::vector<ColumnGroup> groups;
 };
 
 }  // namespace vfsd::rpc

@@ -56,7 +56,8 @@ struct IgnoreResult {
 
 // room: how many bytes the response may take. Where the caller asked for more,
 // it gets less (a short read, a short page); EOVERFLOW if there is no room at
-// all. On an error nothing is written; else `observe` gets to see the result.
+// all, before anything is done. On an error nothing is written; else `observe`
+// gets to see the result.
 template <typename Frame, typename Operation, typename Observe = IgnoreResult>
 Errno RunOperation(vfs::Executor& executor, const vfs::Caller& caller,
                    OperationRequest<Operation>& request, size_t room,
@@ -65,15 +66,12 @@ Errno RunOperation(vfs::Executor& executor, const vfs::Caller& caller,
   Frame frame;
   if constexpr (std::is_same_v<Operation, vfs::ReadOperation>) {
     if (room == 0) return Errno::kEOVERFLOW;
-    // The core fills the very bytes that are sent; their frame comes before.
-    const size_t size =
-        std::min({size_t{request.size}, size_t{kMaxReadBytes}, room});
-    writer.Ensure(Frame::kBytes + kReadHeadBytes + size);
-    operation.buffer = std::span(reinterpret_cast<char*>(writer.cursor()) +
-                                     Frame::kBytes + kReadHeadBytes,
-                                 size);
+    constexpr size_t kHead = Frame::kBytes + kReadHeadBytes;
+    operation.buffer = writer.Prepare(
+        kHead, std::min({size_t{request.size}, size_t{kMaxReadBytes}, room}));
     const Result<size_t> result = executor.Execute(caller, operation);
     if (!result.has_value()) return result.error();
+    writer.Place(kHead, operation.buffer.first(*result));
     frame.Begin(writer);
     EncodeFilledRead(writer, *result);
     frame.End(writer);
@@ -87,8 +85,13 @@ Errno RunOperation(vfs::Executor& executor, const vfs::Caller& caller,
     operation.page_size =
         std::min({operation.page_size, kMaxPageSize, fitting});
   }
+  if (room < MinResponseRoom<Operation>()) return Errno::kEOVERFLOW;
   const auto result = executor.Execute(caller, operation);
   if (!result.has_value()) return result.error();
+  if constexpr (std::is_same_v<Operation, vfs::ReadLinkOperation>) {
+    if (room < MinResponseRoom<Operation>() + result->size())
+      return Errno::kEOVERFLOW;
+  }
   observe(*result);
   frame.Begin(writer);
   if constexpr (std::is_same_v<Operation, vfs::ReadDirectoryOperation>) {

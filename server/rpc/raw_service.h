@@ -17,6 +17,7 @@ namespace vfsd::rpc {
 using RawUnaryResponder = grpc::ServerAsyncResponseWriter<grpc::ByteBuffer>;
 using RawStream =
     grpc::ServerAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer>;
+using RawWriter = grpc::ServerAsyncWriter<grpc::ByteBuffer>;
 
 class RawService {
  public:
@@ -33,6 +34,10 @@ class RawService {
   virtual void RequestStream(int method, grpc::ServerContext* context,
                              RawStream* stream,
                              grpc::ServerCompletionQueue* queue, void* tag) = 0;
+  virtual void RequestServerStream(int method, grpc::ServerContext* context,
+                                   grpc::ByteBuffer* request, RawWriter* writer,
+                                   grpc::ServerCompletionQueue* queue,
+                                   void* tag) = 0;
 };
 
 // Generated: e.g. vfs::v1::VfsService.
@@ -60,6 +65,13 @@ class RawServiceOf final : public RawService, private Generated::Service {
                      RawStream* stream, grpc::ServerCompletionQueue* queue,
                      void* tag) override {
     this->RequestAsyncBidiStreaming(method, context, stream, queue, queue, tag);
+  }
+  void RequestServerStream(int method, grpc::ServerContext* context,
+                           grpc::ByteBuffer* request, RawWriter* writer,
+                           grpc::ServerCompletionQueue* queue,
+                           void* tag) override {
+    this->RequestAsyncServerStreaming(method, context, request, writer, queue,
+                                      queue, tag);
   }
 
  private:

@@ -1,5 +1,6 @@
 #include "server/rpc/request_decoder.h"
 
+#include "server/rpc/column_decoder.h"
 #include "server/rpc/utf8.h"
 #include "server/rpc/wire_format.h"
 #include "server/vfs/linux_abi.h"
@@ -56,14 +57,14 @@ bool TakeReference(const WireField& field, Handle& handle,
 
 // A device's number, half of which each of two fields tells.
 bool TakeMajor(const WireField& field, uint64_t& device) {
-  uint32_t major = 0;
+  uint32_t major = vfs::linux_abi::DeviceMajor(device);
   TakeVarint(field, major);
   device =
       vfs::linux_abi::MakeDevice(major, vfs::linux_abi::DeviceMinor(device));
   return true;
 }
 bool TakeMinor(const WireField& field, uint64_t& device) {
-  uint32_t minor = 0;
+  uint32_t minor = vfs::linux_abi::DeviceMinor(device);
   TakeVarint(field, minor);
   device =
       vfs::linux_abi::MakeDevice(vfs::linux_abi::DeviceMajor(device), minor);
@@ -243,6 +244,7 @@ RequestDecoder::Outcome RequestDecoder::DecodeBatch(std::string_view message,
   batch.session = 0;
   batch.stop_on_error = false;
   batch.operations.clear();
+  batch.groups.clear();
   WireReader reader(message);
   for (WireField field; reader.Next(field);) {
     switch (field.number) {
@@ -261,11 +263,23 @@ RequestDecoder::Outcome RequestDecoder::DecodeBatch(std::string_view message,
           return Outcome::kMalformed;
         }
         break;
+      case Numbers::kGroupsFieldNumber:
+        if (field.type != WireType::kLength) break;
+        if (batch.groups.size() == max_operations)
+          return Outcome::kTooManyOperations;
+        if (!DecodeColumnGroup(field.bytes, batch.groups.emplace_back()))
+          return Outcome::kMalformed;
+        break;
       default:
         break;
     }
   }
-  return reader.malformed() ? Outcome::kMalformed : Outcome::kOk;
+  if (reader.malformed() || !SettleColumnGroups(batch.groups))
+    return Outcome::kMalformed;
+  size_t operations = batch.operations.size();
+  for (const ColumnGroup& group : batch.groups) operations += group.count;
+  return operations > max_operations ? Outcome::kTooManyOperations
+                                     : Outcome::kOk;
 }
 
 #define VFSD_INSTANTIATE(Operation)                      \

@@ -41,6 +41,24 @@ constexpr int ResponseLengthWidth() {
   }
 }
 
+// The room that a response to this operation takes at most, but for the bytes
+// of what is read (data, names, a link's target). 0: no more than an error.
+template <typename Operation>
+constexpr size_t MinResponseRoom() {
+  switch (Operation::kKind) {
+    case vfs::OperationKind::kStat:
+      return kMaxStatBytes;
+    case vfs::OperationKind::kReadLink:
+    case vfs::OperationKind::kRead:
+    case vfs::OperationKind::kReadDirectory:
+      return 16;
+    case vfs::OperationKind::kStatFilesystem:
+      return 128;
+    default:
+      return 0;
+  }
+}
+
 // Responses that say nothing but that it worked; to an Open; to a Stat; to a
 // ReadLink; to a StatFilesystem; to a ReadDirectory.
 void EncodeResponse(WireWriter& writer, vfs::Done done);

@@ -26,9 +26,9 @@ struct ServerOptions {
   // Completion queues, each with a thread; 0: half the CPUs that the process
   // may use (the other half is gRPC's clients', or the kernel's).
   int queues = 0;
-  // Of each method and queue, at least 64: a call that finds none waiting
-  // waits itself.
-  int calls_per_method = 64;
+  // Of each unary method and queue: places that wait for a call. A call that
+  // finds none waits itself, a moment.
+  int calls_per_method = 4;
   bool admin_service = true;
   // Warn of calls and batches that took longer; 0: never.
   std::chrono::nanoseconds slow_threshold{0};
@@ -50,16 +50,27 @@ class Server {
   // message that they are at. Calls under way, and calls of open sessions, are
   // served on.
   void BeginDrain();
-  // BeginDrain; waits until no call is under way; then refuses new calls. What
-  // still runs at the deadline is cancelled. Returns when all is quiet.
+  // BeginDrain; waits until no call is under way, at most to the deadline; then
+  // answers what still comes with DRAINING for a moment, so that busy clients
+  // learn why, and closes the connections.
   void Shutdown(std::chrono::system_clock::time_point deadline);
 
  private:
   explicit Server(Backend& backend) : backend_(backend) {}
 
+  // Waits until no call has been under way for `quiet`, at most to the
+  // deadline.
+  void WaitForQuiet(std::chrono::milliseconds quiet,
+                    std::chrono::system_clock::time_point deadline) const;
+
   Backend& backend_;
+  // Those of vfs.v1, then the standard ones: health and reflection.
   std::vector<std::unique_ptr<RawService>> services_;
+  ServiceNames service_names_;
   std::unique_ptr<CallStatistics> statistics_;
+  // Of the standard services: probes and tools are nobody's load, and a watch
+  // of health must not keep a drain waiting.
+  std::unique_ptr<CallStatistics> standard_statistics_;
   std::unique_ptr<grpc::Server> server_;
   std::vector<std::unique_ptr<CallQueue>> queues_;
   std::vector<std::string> addresses_;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "server/rpc/admin_methods.h"
+#include "server/rpc/health.h"
 #include "server/rpc/operation_api.h"
 #include "server/rpc/operation_runner.h"
 #include "server/rpc/response_encoder.h"
@@ -104,6 +105,7 @@ constexpr std::array kMessageMethods = {
     UnaryMethod{kAdminService, "ListMounts",
                 &RunMessageMethod<::vfs::v1::ListMountsRequest,
                                   ::vfs::v1::ListMountsResponse, &ListMounts>},
+    UnaryMethod{kHealthService, "Check", &RunHealthCheck, /*refusable=*/false},
 };
 
 template <typename... Operations>

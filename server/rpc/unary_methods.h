@@ -16,6 +16,8 @@ struct UnaryMethod {
   // Writes the response to worker.writer; on a failure what it wrote is
   // dropped.
   Outcome<void> (*run)(Worker& worker, std::string_view request);
+  // Not served any more when the server has all but shut down.
+  bool refusable = true;
 };
 
 std::span<const UnaryMethod> UnaryMethods();

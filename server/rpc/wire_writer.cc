@@ -21,6 +21,25 @@ void WireWriter::CloseChunk() {
   begin_ = cursor_ = limit_ = nullptr;
 }
 
+std::span<char> WireWriter::Prepare(size_t head, size_t bytes) {
+  if (head + bytes <= kLargestWaste ||
+      head + bytes <= static_cast<size_t>(limit_ - cursor_)) {
+    Ensure(head + bytes);
+    return {reinterpret_cast<char*>(cursor_) + head, bytes};
+  }
+  if (aside_bytes_ < bytes) {
+    aside_ = std::make_unique_for_overwrite<char[]>(bytes);
+    aside_bytes_ = bytes;
+  }
+  return {aside_.get(), bytes};
+}
+
+void WireWriter::Place(size_t head, std::span<const char> filled) {
+  if (filled.data() != aside_.get()) return;
+  Ensure(head + filled.size());
+  std::memcpy(cursor_ + head, filled.data(), filled.size());
+}
+
 grpc::ByteBuffer WireWriter::Take() {
   CloseChunk();
   // An empty message is still a message: a buffer of one empty slice.

@@ -15,6 +15,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -104,6 +106,13 @@ class WireWriter {
     open.length[width - 1] = static_cast<uint8_t>(length);
   }
 
+  // Memory for up to `bytes` of a payload that will stand `head` bytes behind
+  // the end, to be filled by somebody who tells only afterwards how many came;
+  // Place, with those, must follow. The very bytes that are sent, but not where
+  // a large request would leave much of a chunk unused.
+  std::span<char> Prepare(size_t head, size_t bytes);
+  void Place(size_t head, std::span<const char> filled);
+
   // Where the next byte goes, for those who write by themselves; then Skip.
   uint8_t* cursor() { return cursor_; }
   void Skip(size_t bytes) { cursor_ += bytes; }
@@ -130,6 +139,8 @@ class WireWriter {
  private:
   static constexpr size_t kSmallestChunk = 256;
   static constexpr size_t kLargestChunk = 256 * 1024;
+  // What Prepare may leave unused.
+  static constexpr size_t kLargestWaste = 16 * 1024;
 
   void AddChunk(size_t at_least);
   void CloseChunk();
@@ -141,6 +152,9 @@ class WireWriter {
   size_t next_chunk_ = kSmallestChunk;
   size_t earlier_bytes_ = 0;
   std::vector<grpc::Slice> slices_;
+  // For payloads that are prepared aside.
+  std::unique_ptr<char[]> aside_;
+  size_t aside_bytes_ = 0;
 };
 
 }  // namespace vfsd::rpc

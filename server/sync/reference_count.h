@@ -46,11 +46,11 @@ class ReferenceCount {
   // For checks and tests; stale at once.
   uint32_t Read() const { return count_.load(std::memory_order_relaxed); }
 
-  // The never-published object's safety belt: 1 to 0, or false and unchanged.
-  [[nodiscard]] bool PutIfOnly() {
-    uint32_t expected = 1;
-    return count_.compare_exchange_strong(
-        expected, 0, std::memory_order_acq_rel, std::memory_order_relaxed);
+  // True: the caller's reference is the only one. That lasts only if nobody
+  // else can reach the object, and then the caller may end it without a Put.
+  [[nodiscard]] bool IsOnly() const {
+    // acquire: as Put, all uses by earlier holders come before.
+    return count_.load(std::memory_order_acquire) == 1;
   }
 
  private:

@@ -5,7 +5,9 @@
 // The data it guards must be read and written as relaxed atomics (a reader may
 // read while a writer writes; it then throws away what it read).
 //
-// Writers spin, so a write section must be short and must not block.
+// Writers and ReadBeginEven spin (long waits give the processor away), so a
+// write section must be short, and must wait for nobody that waits for it. It
+// may allocate and take a lock that is held as briefly, as a rename does.
 #pragma once
 
 #include <atomic>
@@ -35,6 +37,11 @@ class SpinWait {
  private:
   int spins_ = 0;
 };
+
+// Before a reader looks again at what tells whether what it read was whole: the
+// reads before stay before. (ThreadSanitizer does not model fences; who relies
+// on this one has something else in its builds.)
+inline void ReadFence() { std::atomic_thread_fence(std::memory_order_acquire); }
 
 class SeqLock {
  public:

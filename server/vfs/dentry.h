@@ -7,9 +7,12 @@
 // LinkDentry to UnlinkDentry; freed after a grace period.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string_view>
+
+#include "server/vfs/name_bytes.h"
 
 namespace vfsd::vfs {
 
@@ -26,6 +29,8 @@ class Dentry {
   static Ptr Create(Inode& parent, std::string_view name, uint32_t hash,
                     Inode& inode, uint64_t cookie);
   static void Delete(Dentry* dentry);
+  // What one takes, with its name.
+  static size_t AllocationBytes(size_t name_bytes);
 
   Inode& parent() const { return *parent_; }
   Inode& inode() const { return *inode_; }
@@ -36,7 +41,8 @@ class Dentry {
   // The key of the table: directory and name.
   bool Matches(const Inode* parent, uint32_t hash,
                std::string_view name) const {
-    return hash_ == hash && parent_ == parent && this->name() == name;
+    return hash_ == hash && parent_ == parent && name_length_ == name.size() &&
+           SameBytes(name_, name.data(), name.size());
   }
 
  private:

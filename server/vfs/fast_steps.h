@@ -22,9 +22,9 @@ class FastSteps {
     root_ = request.session.root();
     here_ = root_;
     if (absolute || !request.dir.has_value()) return StepOutcome::Ok();
-    const Result<File*> file = request.session.files().Find(*request.dir);
+    const auto file = request.session.files().Look(*request.dir);
     if (!file.has_value()) return file.error();
-    here_ = (*file)->path();
+    here_ = file->path;
     if (request.scoped()) root_ = here_;
     return StepOutcome::Ok();
   }

@@ -1,8 +1,5 @@
 #include "server/vfs/file.h"
 
-#include <cassert>
-#include <cstdio>
-
 #include "server/sync/rcu.h"
 #include "server/vfs/live_objects.h"
 #include "server/vfs/synthetic_file.h"
@@ -15,13 +12,9 @@ constinit thread_local File* deferred_files = nullptr;
 
 }  // namespace
 
-File::File(uint32_t flags, CredentialsRef credentials,
+File::File(uint32_t flags, const Credentials& opener,
            FileAccounting& accounting, uint32_t mode)
-    : accounting_(accounting),
-      flags_(flags),
-      mode_(mode),
-      credentials_(std::move(credentials)),
-      opener_(credentials_.get()) {
+    : accounting_(accounting), flags_(flags), mode_(mode), opener_(&opener) {
   static_assert(sizeof(File) <= kBlockBytes);
   live_objects::Add(ObjectKind::kFile, 1);
 }
@@ -59,20 +52,17 @@ Result<File*> FileAccounting::AllocateEmpty(uint32_t flags,
   }
   const uint32_t mode =
       (accounted ? 0U : uint32_t{kFileNoAccount}) | extra_mode;
-  auto* const file = new File(flags, credentials, *this, mode);
+  auto* const file = new File(flags, *credentials, *this, mode);
   if (accounted) nr_files_.Add(1);
   return file;
 }
 
 void FileAccounting::ReleaseEmpty(File* file) {
   if (file->HasMode(kFileOpened) || file->HasMode(kFileBacking) ||
-      !file->references.PutIfOnly()) {
-    // Somebody got hold of a file that was never opened: find out who. Freeing
-    // it under them would be worse than the wait.
-    if (extra_references_.Sum() == 0) {
-      std::fprintf(stderr,
-                   "vfs: a file that was never opened has another reference\n");
-    }
+      !file->references.IsOnly()) {
+    // Somebody got hold of a file that was never opened. Freeing it under them
+    // would be worse than the wait; the counter, which is a metric and a line
+    // of /proc/stat, says that there is somebody to be found.
     extra_references_.Add(1);
     Put(file);
     return;
@@ -83,7 +73,10 @@ void FileAccounting::ReleaseEmpty(File* file) {
 }
 
 void FileAccounting::Put(File* file) {
-  if (!file->references.Put()) return;
+  if (file->references.Put()) PutOnly(file);
+}
+
+void FileAccounting::PutOnly(File* file) {
   deferred_.Add(1);
   file->next_deferred_ = deferred_files;
   deferred_files = file;
@@ -107,15 +100,19 @@ void FileAccounting::Finish(File* file) {
     if (file->HasMode(kFileRead) && linux_abi::IsFifo(file->inode().mode()))
       file->inode().AddFifoReaders(-1);
     if (file->HasMode(kFileWriter)) file->path().mount->DropWrite();
-    file->path_pin_.Reset();
+    file->TakePath().Reset();
   }
   if (hooks_ != nullptr) hooks_->FileFree();
   if (!file->HasMode(kFileNoAccount)) nr_files_.Add(-1);
-  file->credentials_.reset();
+#ifdef VFSD_BLOCKS_STAY_BLOCKS
+  delete file;
+#else
+  // A reader may be looking at it: see the head of file.h.
   file->private_data.reset();
-  // A lock-free reader may be looking at it: after a grace period.
+  file->kept_opener_.reset();
   sync::RcuRetire(file,
                   [](void* retired) { delete static_cast<File*>(retired); });
+#endif
 }
 
 }  // namespace vfsd::vfs

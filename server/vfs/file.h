@@ -7,10 +7,15 @@
 // list) and an OPENED one (a late error) always through the deferred list.
 //
 // References. One for the file table's slot (or the opener until then), one for
-// each operation that uses the file outside an RCU read section. The last Put
-// defers the file: it goes on the thread's deferred list, which is drained
-// before the operation's answer leaves (the kernel's task_work), and its memory
-// is freed after a grace period.
+// each operation that uses the file for more than a look. The last Put defers
+// the file: it goes on the thread's deferred list, which is drained before the
+// operation's answer leaves (the kernel's task_work).
+//
+// Memory. A file's memory is used again at once, but only ever for files (the
+// kernel's SLAB_TYPESAFE_BY_RCU): FileTable::Look may read a file that is ended
+// under it and made anew, and then sees from the slot that it must not believe
+// what it read. What it reads are atomics. Sanitizer builds wait for a grace
+// period instead, so that they find what reads more than that.
 #pragma once
 
 #include <array>
@@ -49,24 +54,28 @@ class FilePrivateData {
 
 class File {
  public:
-  uint32_t flags() const { return flags_; }
+  uint32_t flags() const { return flags_.load(std::memory_order_relaxed); }
   uint32_t mode() const { return mode_.load(std::memory_order_relaxed); }
   bool HasMode(FileMode bit) const { return (mode() & bit) != 0; }
-  const CredentialsRef& credentials() const { return credentials_; }
+  // Who opened it. To compare: kept alive by the session whose table the file
+  // is in, or by KeepOpener.
+  const Credentials* opener() const {
+    return opener_.load(std::memory_order_relaxed);
+  }
+  // For an opener that is not its session's own credentials.
+  void KeepOpener(CredentialsRef credentials) {
+    kept_opener_ = std::move(credentials);
+  }
 
-  // Who opened it, to compare only: readable also in an RCU read section.
-  const Credentials* opener() const { return opener_; }
-
-  // OPENED only; valid as long as the file is pinned or in the RCU read section
-  // in which it was found.
-  const PathView& path() const { return path_; }
-  Inode& inode() const { return *path_.inode; }
+  // OPENED only; valid as long as the file is pinned.
+  PathView path() const {
+    return {mount_.load(std::memory_order_relaxed),
+            inode_.load(std::memory_order_relaxed)};
+  }
+  Inode& inode() const { return *inode_.load(std::memory_order_relaxed); }
 
   // For the SyntheticFile of an open synthetic file.
   std::unique_ptr<FilePrivateData> private_data;
-
-  // The file table's: which use of the slot this is.
-  uint32_t generation = 0;
 
   sync::ReferenceCount references{1};
 
@@ -83,19 +92,31 @@ class File {
 
   friend class FileAccounting;
   friend class FileOpener;
-  File(uint32_t flags, CredentialsRef credentials, FileAccounting& accounting,
+  File(uint32_t flags, const Credentials& opener, FileAccounting& accounting,
        uint32_t mode);
   ~File();
 
+  // The file owns the references from here on, and gives them up.
+  void SetPath(PinnedPath&& path) {
+    const PathView view = std::move(path).Release();
+    mount_.store(view.mount, std::memory_order_relaxed);
+    inode_.store(view.inode, std::memory_order_relaxed);
+  }
+  PinnedPath TakePath() {
+    const PathView view = path();
+    mount_.store(nullptr, std::memory_order_relaxed);
+    inode_.store(nullptr, std::memory_order_relaxed);
+    return PinnedPath::Adopt(view);
+  }
+
   FileAccounting& accounting_;
-  const uint32_t flags_;
+  std::atomic<uint32_t> flags_;
   std::atomic<uint32_t> mode_;
-  CredentialsRef credentials_;
-  const Credentials* const opener_;
-  // Owned once OPENED (or while a late error is on its way): path_pin_ holds
-  // the references, path_ stays readable until the memory goes.
-  PathView path_;
-  PinnedPath path_pin_;
+  std::atomic<const Credentials*> opener_;
+  CredentialsRef kept_opener_;
+  // References are owned once OPENED (or while a late error is on its way).
+  std::atomic<Mount*> mount_{nullptr};
+  std::atomic<Inode*> inode_{nullptr};
   File* next_deferred_ = nullptr;
 };
 
@@ -127,13 +148,15 @@ class FileAccounting {
                               bool accounted = true, uint32_t extra_mode = 0);
 
   // release_empty_file(): `file` is EMPTY and the caller's. Frees it at once;
-  // falls back to Put where somebody else holds a reference (counted, warned of
-  // once).
+  // falls back to Put where somebody else holds a reference (counted).
   void ReleaseEmpty(File* file);
 
   // fput(): drops a reference; the last one puts the file on the thread's
   // deferred list.
   void Put(File* file);
+  // The same for a reference that is known to be the only one, of a file that
+  // nobody can find any more.
+  void PutOnly(File* file);
 
   // Ends the files on the calling thread's deferred list, of any accounting:
   // task_work_run().
@@ -147,6 +170,9 @@ class FileAccounting {
   int64_t open_events() const { return open_events_.Sum(); }
   int64_t close_events() const { return close_events_.Sum(); }
   void CountOpenEvent() { open_events_.Add(1); }
+  // Handles installed in all file tables.
+  int64_t open_handles() const { return open_handles_.Sum(); }
+  void CountHandles(int64_t delta) { open_handles_.Add(delta); }
 
   SecurityHooks* hooks() const { return hooks_; }
 
@@ -169,6 +195,7 @@ class FileAccounting {
   ShardedCounter extra_references_;
   ShardedCounter open_events_;
   ShardedCounter close_events_;
+  ShardedCounter open_handles_;
 };
 
 }  // namespace vfsd::vfs

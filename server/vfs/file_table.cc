@@ -111,14 +111,17 @@ void FileTable::AddReserved(int32_t delta) {
 
 void FileTable::FreeSlot(uint32_t index) {
   AddReserved(-1);
-  if (SlotAt(index).generation < generations_) free_slots_.push_back(index);
+  accounting_.CountHandles(-1);
+  if (SlotAt(index).uses.load(std::memory_order_relaxed) < generations_)
+    free_slots_.push_back(index);
 }
 
 Handle FileTable::Install(Slot slot, File* file) {
   SlotState& state = SlotAt(slot.index);
   // The slot is ours until it is published.
-  const uint32_t generation = state.generation++;
-  file->generation = generation;
+  const uint32_t generation = state.uses.load(std::memory_order_relaxed);
+  state.uses.store(generation + 1, std::memory_order_relaxed);
+  accounting_.CountHandles(1);
   // seq_cst, as CloseAll's store: either CloseAll's sweep finds the file, or we
   // find that CloseAll has begun. (It makes the file visible whole, too.)
   state.file.store(file, std::memory_order_seq_cst);
@@ -136,32 +139,59 @@ Handle FileTable::Install(Slot slot, File* file) {
   return Encode(slot.index, generation);
 }
 
-Result<File*> FileTable::Find(Handle handle) const {
+Result<FileTable::FileView> FileTable::Look(Handle handle) const {
   assert(sync::InRcuReadSection());
   const Result<Decoded> decoded = Decode(handle);
   if (!decoded.has_value()) return Fail(decoded.error());
-  File* const file =
-      SlotAt(decoded->index).file.load(std::memory_order_acquire);
-  if (file == nullptr || file->generation != decoded->generation)
+  const SlotState& slot = SlotAt(decoded->index);
+  const uint32_t uses = decoded->generation + 1;
+  // acquire: pairs with Install's store.
+  const File* const file = slot.file.load(std::memory_order_acquire);
+  if (file == nullptr || slot.uses.load(std::memory_order_relaxed) != uses)
     return Fail(Errno::kEBADF);
+  const FileView view{file->path(), file->flags(), file->opener()};
+  // The file may have been closed and its memory made another file meanwhile.
+  // acquire fence: if anything of that was read, what Close wrote before is
+  // seen now. A slot never holds a file again for the same use.
+  sync::ReadFence();
+  // acquire: of the slot's next use, which comes with the same file's memory,
+  // the new number of uses is seen.
+  if (slot.file.load(std::memory_order_acquire) != file ||
+      slot.uses.load(std::memory_order_relaxed) != uses) {
+    return Fail(Errno::kEBADF);
+  }
+  return view;
+}
+
+File* FileTable::FindLocked(const Decoded& decoded) const {
+  const SlotState& slot = SlotAt(decoded.index);
+  // acquire: pairs with Install's store, which nothing else orders.
+  File* const file = slot.file.load(std::memory_order_acquire);
+  if (slot.uses.load(std::memory_order_relaxed) != decoded.generation + 1)
+    return nullptr;
   return file;
 }
 
 Result<File*> FileTable::Pin(Handle handle) const {
-  const sync::RcuReadSection section;
-  Result<File*> file = Find(handle);
-  if (file.has_value() && !(*file)->references.GetUnlessZero())
-    return Fail(Errno::kEBADF);
+  const Result<Decoded> decoded = Decode(handle);
+  if (!decoded.has_value()) return Fail(decoded.error());
+  // The lock keeps the slot's reference.
+  const sync::SpinLockHolder lock(&mu_);
+  File* const file = FindLocked(*decoded);
+  if (file == nullptr) return Fail(Errno::kEBADF);
+  file->references.Get();
   return file;
 }
 
-Result<PinnedPath> FileTable::PinPath(Handle handle,
-                                      bool also_path_only) const {
+Result<PinnedPath> FileTable::PinPath(Handle handle, bool also_path_only,
+                                      uint32_t* flags) const {
+  assert(!sync::InRcuReadSection());
   const Result<File*> file = Pin(handle);
   if (!file.has_value()) return Fail(file.error());
   const absl::Cleanup put = [this, &file] { accounting_.Put(*file); };
   if (!also_path_only && (*file)->HasMode(kFilePathOnly))
     return Fail(Errno::kEBADF);
+  if (flags != nullptr) *flags = (*file)->flags();
   // The pinned file holds its path, also in a mount that is being unmounted or
   // is detached and gives no new references to walks.
   return PinnedPath::Share((*file)->path());
@@ -171,17 +201,24 @@ Errno FileTable::Close(Handle handle) {
   const Result<Decoded> decoded = Decode(handle);
   if (!decoded.has_value()) return decoded.error();
   File* file;
+  bool only;
   {
     sync::SpinLockHolder lock(&mu_);
-    SlotState& state = SlotAt(decoded->index);
-    // acquire: pairs with Install's store, which nothing else orders.
-    file = state.file.load(std::memory_order_acquire);
-    if (file == nullptr || file->generation != decoded->generation)
-      return Errno::kEBADF;
-    state.file.store(nullptr, std::memory_order_release);
+    file = FindLocked(*decoded);
+    if (file == nullptr) return Errno::kEBADF;
+    SlotAt(decoded->index).file.store(nullptr, std::memory_order_relaxed);
     FreeSlot(decoded->index);
+    // Nobody can pin it any more: only who did so before has a reference.
+    only = file->references.IsOnly();
   }
-  accounting_.Put(file);
+  // release: who reads what the file's memory is used for next sees the slot
+  // empty.
+  std::atomic_thread_fence(std::memory_order_release);
+  if (only) {
+    accounting_.PutOnly(file);
+  } else {
+    accounting_.Put(file);
+  }
   return Errno::kOk;
 }
 
@@ -197,9 +234,11 @@ uint32_t FileTable::CloseAll() {
     File* file;
     {
       sync::SpinLockHolder lock(&mu_);
+      // seq_cst: pairs with Install's.
       file = SlotAt(index).file.exchange(nullptr);
       if (file != nullptr) FreeSlot(index);
     }
+    std::atomic_thread_fence(std::memory_order_release);  // as in Close
     if (file == nullptr) continue;
     ++count;
     accounting_.Put(file);

@@ -7,8 +7,8 @@
 // and no number is ever valid for two files: a slot whose generations are used
 // up is not used again.
 //
-// Thread safety: all members from any thread. Find in an RCU read section; the
-// file it returns stays readable there, and Pin keeps it longer.
+// Thread safety: all members from any thread. Look in an RCU read section,
+// which keeps what it returns; Pin keeps the file itself.
 #pragma once
 
 #include <array>
@@ -42,22 +42,29 @@ class FileTable {
   struct Slot {
     uint32_t index;
   };
-  // EMFILE at max_handles, ESRCH-like EBADF never; ESTALE once CloseAll began.
+  // EMFILE at max_handles; ESTALE once CloseAll began.
   Result<Slot> Reserve();
   // put_unused_fd().
   void Cancel(Slot slot);
   // fd_install(): takes over the caller's reference.
   Handle Install(Slot slot, File* file);
 
-  // In an RCU read section. EBADF or ESTALE.
-  Result<File*> Find(Handle handle) const;
-  // A reference for use outside the read section; give it back with
-  // FileAccounting::Put.
+  // What an open file is, without a reference.
+  struct FileView {
+    PathView path;
+    uint32_t flags;
+    const Credentials* opener;
+  };
+  // In an RCU read section, without a lock or a write. EBADF or ESTALE.
+  Result<FileView> Look(Handle handle) const;
+  // A reference, to be given back with FileAccounting::Put.
   Result<File*> Pin(Handle handle) const;
 
   // References to what the file is open on, of the caller's own. EBADF (also
-  // for O_PATH handles unless `also_path_only`) or ESTALE.
-  Result<PinnedPath> PinPath(Handle handle, bool also_path_only) const;
+  // for O_PATH handles unless `also_path_only`) or ESTALE. Not in an RCU read
+  // section. flags, unless null: what it was opened with.
+  Result<PinnedPath> PinPath(Handle handle, bool also_path_only,
+                             uint32_t* flags = nullptr) const;
 
   // filp_close(). EBADF or ESTALE.
   Errno Close(Handle handle);
@@ -78,7 +85,9 @@ class FileTable {
 
   struct SlotState {
     std::atomic<File*> file{nullptr};
-    uint32_t generation = 0;  // of the next use; guarded by mu_
+    // How often it was used: the current use's generation and one more. Written
+    // by whoever reserved the slot; read by all.
+    std::atomic<uint32_t> uses{0};
   };
   using Chunk = std::array<SlotState, kChunkSlots>;
 
@@ -90,7 +99,10 @@ class FileTable {
     uint32_t generation;
   };
   Result<Decoded> Decode(Handle handle) const;
+  File* FindLocked(const Decoded& decoded) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AddReserved(int32_t delta) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Of a handle that was installed.
   void FreeSlot(uint32_t index) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   FileAccounting& accounting_;

@@ -58,26 +58,6 @@ Inode::~Inode() {
   }
 }
 
-InodeAttributes Inode::ReadAttributes() const {
-  for (;;) {
-    const uint32_t begin = attribute_lock.ReadBeginEven();
-    InodeAttributes attributes;
-    attributes.mode = mode();
-    attributes.nlink = nlink();
-    attributes.uid = uid();
-    attributes.gid = gid();
-    attributes.size = size();
-    attributes.atime =
-        Timestamp::FromPacked(atime_.load(std::memory_order_relaxed));
-    attributes.mtime =
-        Timestamp::FromPacked(mtime_.load(std::memory_order_relaxed));
-    attributes.ctime =
-        Timestamp::FromPacked(ctime_.load(std::memory_order_relaxed));
-    attributes.allocated = HasFlag(kInodeAllocated);
-    if (attribute_lock.ReadValid(begin)) return attributes;
-  }
-}
-
 namespace {
 
 // relatime_need_update().
@@ -104,6 +84,22 @@ void Inode::TouchAccessTime() {
 
 void PutInode(Inode* inode) {
   if (inode->references.Put()) sync::RcuDelete(inode);
+}
+
+namespace {
+
+void RetireInode(void* inode) { sync::RcuDelete(static_cast<Inode*>(inode)); }
+
+}  // namespace
+
+void PutNamespaceReference(Inode& inode) {
+  if (inode.references.PutBase(&inode, &RetireInode)) RetireInode(&inode);
+}
+
+void DropNamespaceReference(Inode& inode) {
+  // Where others still hold it, or its count was spread, the end comes later.
+  if (inode.references.PutBase(&inode, &RetireInode))
+    std::unique_ptr<Inode>(&inode).reset();
 }
 
 bool Directory::ByCookie::operator()(const Dentry* a, const Dentry* b) const {

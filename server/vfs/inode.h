@@ -28,8 +28,8 @@
 #include "absl/container/btree_set.h"
 #include "absl/synchronization/mutex.h"
 #include "server/base/timestamp.h"
-#include "server/sync/reference_count.h"
 #include "server/sync/seqlock.h"
+#include "server/sync/spreading_count.h"
 #include "server/vfs/linux_abi.h"
 #include "server/vfs/synthetic_file.h"
 
@@ -170,7 +170,9 @@ class Inode {
   // The walk through this directory depends on what it guards; see above.
   mutable sync::SeqLock walk_lock;
   mutable sync::SeqLock attribute_lock;
-  sync::ReferenceCount references{1};
+  // The namespace's reference is the base one: a file that has a name may be
+  // spread.
+  sync::SpreadingCount references{1};
 
  private:
   std::atomic<uint32_t> mode_;
@@ -194,9 +196,39 @@ class Inode {
   const Timestamp btime_;
 };
 
-// Drops a reference; the last one ends the inode. Not in a read section of the
-// inode's own... any thread; does not wait.
+inline InodeAttributes Inode::ReadAttributes() const {
+  for (;;) {
+    const uint32_t begin = attribute_lock.ReadBeginEven();
+    InodeAttributes attributes;
+    attributes.mode = mode();
+    attributes.nlink = nlink();
+    attributes.uid = uid();
+    attributes.gid = gid();
+    attributes.size = size();
+    attributes.atime =
+        Timestamp::FromPacked(atime_.load(std::memory_order_relaxed));
+    attributes.mtime =
+        Timestamp::FromPacked(mtime_.load(std::memory_order_relaxed));
+    attributes.ctime =
+        Timestamp::FromPacked(ctime_.load(std::memory_order_relaxed));
+    attributes.allocated = HasFlag(kInodeAllocated);
+    if (attribute_lock.ReadValid(begin)) return attributes;
+  }
+}
+
+// Drops a reference; the last one ends the inode, after a grace period. From
+// any thread; does not wait.
 void PutInode(Inode* inode);
+
+// The namespace's reference: the caller's becomes it with the first name, and
+// it goes with the last.
+inline void MakeNamespaceReference(Inode& inode) {
+  inode.references.MakeBase();
+}
+void PutNamespaceReference(Inode& inode);
+// The same in a file system that ends, where no reader can be any more: the
+// last reference frees the inode at once, and keeps nobody's reclaim waiting.
+void DropNamespaceReference(Inode& inode);
 
 // A reference to an inode, owned.
 class PinnedInode {

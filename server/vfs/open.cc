@@ -112,7 +112,11 @@ Result<Handle> FileOpener::Run(const OpenOperation& operation) {
     return Fail(file.error());
   }
   const Errno error = OpenPath(operation, *flags, **file);
-  if (error == Errno::kOk) return table.Install(*slot, *file);
+  if (error == Errno::kOk) {
+    if (caller_.credentials != caller_.session.credentials())
+      (*file)->KeepOpener(caller_.credentials);
+    return table.Install(*slot, *file);
+  }
 
   table.Cancel(*slot);
   if ((*file)->HasMode(kFileOpened)) {
@@ -171,11 +175,12 @@ Errno FileOpener::OpenExistingOrCreate(const WalkRequest& request,
               directory.HasFlag(kInodeDead)) {
             return outcome.error();
           }
+          // The lookup of a name that is not there fails, as procfs's.
+          FileSystem& file_system = mount.file_system();
+          if (!file_system.traits().namespace_mutable) return Errno::kENOENT;
           if (write_error != Errno::kOk) return write_error;
           const Errno error = CheckMayCreate(*caller_.credentials, directory);
           if (error != Errno::kOk) return error;
-          FileSystem& file_system = mount.file_system();
-          if (!file_system.traits().namespace_mutable) return Errno::kEACCES;
           const Timestamp now = Timestamp::Now();
           PinnedInode inode =
               NewInode(file_system, directory, caller_,
@@ -335,8 +340,7 @@ Errno OpenFifo(Inode& inode, uint32_t access, uint32_t flags) {
 }  // namespace
 
 Errno FileOpener::DoOpen(PinnedPath&& path, File& file) {
-  file.path_ = path.view();
-  file.path_pin_ = std::move(path);
+  file.SetPath(std::move(path));
   const auto set_mode = [&file](uint32_t bits) {
     file.mode_.store(file.mode() | bits, std::memory_order_relaxed);
   };
@@ -344,16 +348,16 @@ Errno FileOpener::DoOpen(PinnedPath&& path, File& file) {
     set_mode(kFilePathOnly | kFileOpened);
     return Errno::kOk;
   }
-  Inode& inode = file.inode();
-  Mount& mount = *file.path().mount;
+  const PathView at = file.path();
+  Inode& inode = *at.inode;
+  Mount& mount = *at.mount;
   // An early error: the file gives back what it took over, and is EMPTY again.
   const auto fail = [&](Errno error) {
     if (file.HasMode(kFileWriter)) mount.DropWrite();
     file.mode_.store(
         file.mode() & ~uint32_t{kFileWriter | kFileRead | kFileWrite},
         std::memory_order_relaxed);
-    file.path_ = {};
-    file.path_pin_.Reset();
+    file.TakePath().Reset();
     return error;
   };
   static constexpr uint32_t kAccessModes[] = {kFileRead, kFileWrite,

@@ -64,6 +64,11 @@ class PinnedPath {
     view.mount->Put();
   }
 
+  // Takes over the references that the caller holds, or nothing.
+  static PinnedPath Adopt(const PathView& view) { return PinnedPath(view); }
+  // Gives the references to the caller.
+  [[nodiscard]] PathView Release() && { return std::exchange(view_, {}); }
+
   const PathView& view() const { return view_; }
   Mount& mount() const { return *view_.mount; }
   Inode& inode() const { return *view_.inode; }

@@ -4,24 +4,25 @@
 // Steps that it is given look up one name and hold the position.
 //
 // Steps must have:
-//   StepOutcome Start(const WalkRequest&, bool absolute);  // the first
-//   position const PathView& here() const; StepOutcome CheckHere(); // search
-//   permission on here() StepOutcome Child(std::string_view name);  //
-//   CheckHere, then the name's
-//       inode as the next position, mounts not crossed; here() unchanged
-//   const PathView& next() const;
-//   void TakeNext();                           // here() = next()
-//   StepOutcome CrossMounts();                 // next() into what covers it
-//   StepOutcome Up();                          // CheckHere, then next() = ".."
-//   StepOutcome JumpToRoot();                  // here() = root
-//   const PathView& root() const;              // what ".." does not leave
-//   void KeepLink();                           // next() stays readable
+//  - StepOutcome Start(const WalkRequest&, bool absolute): the first position
+//  - const PathView& here() const: the position
+//  - StepOutcome CheckHere(): search permission on here()
+//  - StepOutcome Child(std::string_view name): CheckHere, then the name's inode
+//    as next(), mounts not crossed; here() is unchanged
+//  - const PathView& next() const: the position to come
+//  - void TakeNext(): here() = next()
+//  - StepOutcome CrossMounts(): next() becomes what covers it
+//  - StepOutcome Up(): CheckHere, then next() = ".."
+//  - StepOutcome JumpToRoot(): here() = root()
+//  - const PathView& root() const: what ".." does not leave
+//  - void KeepLink(): next() stays readable
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <string_view>
 
+#include "server/vfs/name_bytes.h"
 #include "server/vfs/permission.h"
 #include "server/vfs/vfs.h"
 #include "server/vfs/walk.h"
@@ -158,21 +159,19 @@ class PathWalk {
     last_trailing_slash_ = false;
     if (rest_.empty()) return StepOutcome::Ok();
     for (;;) {
-      const size_t slash = rest_.find('/');
-      const std::string_view name = rest_.substr(0, slash);
-      rest_ = slash == std::string_view::npos
-                  ? std::string_view()
-                  : SkipSlashes(rest_.substr(slash));
+      const std::string_view name = rest_.substr(0, ComponentLength(rest_));
+      const bool slash = name.size() != rest_.size();
+      rest_ = SkipSlashes(rest_.substr(name.size()));
       const LastType type = TypeOf(name);
       if (rest_.empty()) {
         if (depth_ == 0) {
           last_ = name;
           last_type_ = type;
-          last_trailing_slash_ = slash != std::string_view::npos;
+          last_trailing_slash_ = slash;
           return StepOutcome::Ok();
         }
         // The last component of a link in the middle: go on behind the link.
-        rest_ = stack_[--depth_];
+        rest_ = stack_[--depth_].view();
       }
       bool link = false;
       const std::string_view behind = rest_;
@@ -181,7 +180,7 @@ class PathWalk {
       if (!outcome.ok()) return outcome;
       if (link) {
         // rest_ is the link's target now.
-        stack_[depth_++] = behind;
+        stack_[depth_++] = {behind.data(), behind.size()};
         continue;
       }
       if (!steps_.here().inode->IsDirectory()) return Cached(Errno::kENOTDIR);
@@ -189,15 +188,17 @@ class PathWalk {
   }
 
   static LastType TypeOf(std::string_view name) {
-    if (name == ".") return LastType::kDot;
-    if (name == "..") return LastType::kDotDot;
-    return LastType::kName;
+    if (name.front() != '.' || name.size() > 2) [[likely]]
+      return LastType::kName;
+    if (name.size() == 1) return LastType::kDot;
+    return name.back() == '.' ? LastType::kDotDot : LastType::kName;
   }
 
   // walk_component(). If `link` is set, rest_ is the target to go on with.
   // trailing: it is the path's last component.
-  StepOutcome Step(std::string_view name, LastType type, bool follow,
-                   bool trailing, bool& link) {
+  [[gnu::always_inline]] inline StepOutcome Step(std::string_view name,
+                                                 LastType type, bool follow,
+                                                 bool trailing, bool& link) {
     if (type == LastType::kDot) return Cached(steps_.CheckHere());
     StepOutcome outcome =
         Cached(type == LastType::kDotDot ? StepUp() : steps_.Child(name));
@@ -287,8 +288,14 @@ class PathWalk {
   bool root_known_ = false;       // the kernel's nd->root is set
   uint32_t links_ = 0;
   uint32_t depth_ = 0;
-  // What is left to walk behind the links that we are in.
-  std::array<std::string_view, linux_abi::kMaxSymlinks> stack_;
+  // What is left to walk behind the links that we are in. Not initialized: few
+  // walks need it.
+  struct Rest {
+    const char* data;
+    size_t size;
+    std::string_view view() const { return {data, size}; }
+  };
+  std::array<Rest, linux_abi::kMaxSymlinks> stack_;
   std::string_view last_;
   LastType last_type_ = LastType::kRoot;
   bool last_trailing_slash_ = false;

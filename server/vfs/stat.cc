@@ -19,25 +19,31 @@ constexpr uint32_t kStatFlags =
 Result<Statx> StatHandle(Vfs& vfs, const Session& session, Handle handle,
                          uint32_t mask) {
   const sync::RcuReadSection section;
-  const Result<File*> file = session.files().Find(handle);
+  const auto file = session.files().Look(handle);
   if (!file.has_value()) return Fail(file.error());
-  return FillStatx(vfs, (*file)->path(), mask);
+  return FillStatx(vfs, file->path, mask);
 }
 
 }  // namespace
 
 Result<Statx> FillStatx(const Vfs& vfs, const PathView& path, uint32_t mask) {
   const Inode& inode = *path.inode;
+  // The one object that is returned, from here to the executor's caller: a
+  // Statx is too large to be copied on the way.
+  Result<Statx> result;
   if (SecurityHooks* const hooks = vfs.files.hooks(); hooks != nullptr) {
     const Errno error = hooks->InodeGetattr(inode);
-    if (error != Errno::kOk) return Fail(error);
+    if (error != Errno::kOk) {
+      result = Fail(error);
+      return result;
+    }
   }
   const Mount& mount = *path.mount;
   const FileSystem& file_system = mount.file_system();
   const FileSystemTraits& traits = file_system.traits();
   const InodeAttributes attributes = inode.ReadAttributes();
 
-  Statx statx;
+  Statx& statx = *result;
   statx.mask = kStatxBasicStats;
   // Asking for either change time gives both; asking for none gives none, so
   // that the kernel need not switch to fine-grained times.
@@ -78,7 +84,7 @@ Result<Statx> FillStatx(const Vfs& vfs, const PathView& path, uint32_t mask) {
     statx.mask |= kStatxMntId;
     statx.mnt_id = mount.id();
   }
-  return statx;
+  return result;
 }
 
 Result<Statx> StatFile(Vfs& vfs, const Caller& caller,
@@ -105,7 +111,6 @@ Result<Statx> StatFile(Vfs& vfs, const Caller& caller,
   }
   uint32_t flags = 0;
   if ((operation.flags & kAtSymlinkNofollow) == 0) flags |= kWalkFollow;
-  if (empty_allowed) flags |= kWalkEmpty;
   const WalkRequest request{vfs,
                             caller.session,
                             *caller.credentials,

@@ -33,9 +33,9 @@ Result<Statfs> StatFilesystem(Vfs& vfs, const Caller& caller,
   if (operation.dir.has_value() && !operation.path.has_value()) {
     // fstatfs(): any handle, O_PATH too.
     const sync::RcuReadSection section;
-    const Result<File*> file = caller.session.files().Find(*operation.dir);
+    const auto file = caller.session.files().Look(*operation.dir);
     if (!file.has_value()) return Fail(file.error());
-    return Fill(*(*file)->path().mount);
+    return Fill(*file->path.mount);
   }
   const Errno error =
       CheckPathArgument(operation.path, /*empty_allowed=*/false);

@@ -256,6 +256,77 @@ TEST_P(BatchTest, MalformedMessageEndsTheStreamAndRunsNothing) {
   EXPECT_EQ(Reason(&v1::VfsService::Stub::Stat, stat), "ENOENT");
 }
 
+// Whatever is asked for: a client that takes messages of the promised size gets
+// all answers.
+TEST_P(BatchTest, AResponseIsKeptWithinTheLimit) {
+  constexpr uint32_t kLimit = 65'536;
+  Restart([](Service::Options& options) {
+    options.instance.limits.max_message_bytes = kLimit;
+  });
+  const uint64_t session = OpenSession();
+  v1::BatchRequest make;
+  make.set_session(session);
+  make.add_operations()->mutable_make_symlink()->set_path("/link");
+  make.mutable_operations(0)->mutable_make_symlink()->set_target(
+      std::string(4095, 'x'));
+  v1::BatchResponse response;
+  ASSERT_TRUE(RunBatch(make, &response).ok());
+  ASSERT_THAT(Errors(response), testing::Each(0));
+
+  constexpr int kCount = 1000;
+  constexpr size_t kRowBytes = 16;
+  std::vector<v1::BatchOperation> kinds(4);
+  kinds[3].mutable_stat_filesystem()->set_path("/");
+  kinds[0].mutable_read_link()->set_path("/link");
+  kinds[1].mutable_stat()->set_path("/link");
+  kinds[1].mutable_stat()->set_mask(0xfff);
+  kinds[1].mutable_stat()->set_flags(abi::kAtSymlinkNofollow);
+  kinds[2].mutable_read_directory()->set_path("/");
+  for (const v1::BatchOperation& kind : kinds) {
+    v1::BatchRequest batch;
+    batch.set_session(session);
+    for (int i = 0; i < kCount; ++i) *batch.add_operations() = kinds[0];
+    *batch.add_operations() = kind;
+    ASSERT_TRUE(RunBatch(batch, &response).ok());
+    ASSERT_EQ(response.results_size(), kCount + 1);
+    EXPECT_LE(response.ByteSizeLong(), kLimit + kRowBytes * kCount);
+    EXPECT_EQ(response.results(0).errno_code(), 0);
+    EXPECT_EQ(response.results(kCount - 1).errno_code(),
+              Number(Errno::kEOVERFLOW));
+    EXPECT_EQ(response.results(kCount).errno_code(), Number(Errno::kEOVERFLOW));
+  }
+  // What takes no more room than an error is done all the same.
+  v1::BatchRequest batch;
+  batch.set_session(session);
+  for (int i = 0; i < kCount; ++i) *batch.add_operations() = kinds[0];
+  batch.add_operations()->mutable_unlink()->set_path("/link");
+  ASSERT_TRUE(RunBatch(batch, &response).ok());
+  EXPECT_EQ(response.results(kCount).errno_code(), 0);
+}
+
+// However much they ask for: memory is taken for what comes.
+TEST_P(BatchTest, ManyLargeReadsOfASmallFile) {
+  const uint64_t session = OpenSession();
+  v1::BatchRequest batch;
+  batch.set_session(session);
+  batch.add_operations()->mutable_open()->set_path("/proc/version");
+  for (int i = 0; i < 5000; ++i) {
+    v1::ReadRequest* read = batch.add_operations()->mutable_read();
+    read->set_handle_operation(0);
+    read->set_size(i % 2 == 0 ? 1 << 20 : 100);
+  }
+  v1::BatchResponse response;
+  ASSERT_TRUE(RunBatch(batch, &response).ok());
+  ASSERT_EQ(response.results_size(), 5001);
+  const std::string& version = response.results(1).read().data();
+  EXPECT_GT(version.size(), 10u);
+  for (int i = 0; i < 5000; ++i) {
+    ASSERT_EQ(response.results(i + 1).read().data(),
+              i % 2 == 0 ? version : version.substr(0, 100))
+        << i;
+  }
+}
+
 TEST_P(BatchTest, ASessionThatEndsEndsItsStreams) {
   const uint64_t session = OpenSession();
   grpc::ClientContext context;

@@ -101,10 +101,11 @@ TEST_P(MetricsTest, EverySeriesIsThereFromTheStart) {
   }
   for (const char* name :
        {"vfs_inodes{type=\"directory\"}", "vfs_dentries", "vfs_mounts",
-        "process_cpu_seconds_total", "process_resident_memory_bytes",
-        "process_virtual_memory_bytes", "process_open_fds", "process_max_fds",
-        "process_start_time_seconds", "process_threads",
-        "vfsd_build_info{version=\"1\"}", "vfsd_config_info{queues=\"1\"}"}) {
+        "vfs_sessions_limit", "vfs_files_limit", "process_cpu_seconds_total",
+        "process_resident_memory_bytes", "process_virtual_memory_bytes",
+        "process_open_fds", "process_max_fds", "process_start_time_seconds",
+        "process_threads", "vfsd_build_info{version=\"1\"}",
+        "vfsd_config_info{queues=\"1\"}"}) {
     ASSERT_TRUE(series.contains(name)) << name;
     EXPECT_GT(series.at(name), 0) << name;
   }

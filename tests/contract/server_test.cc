@@ -1,10 +1,13 @@
 // The server around the calls: administration, health, reflection, sockets,
 // several queues, draining.
 #include <gmock/gmock.h>
+#include <grpcpp/completion_queue.h>
+#include <grpcpp/generic/generic_stub.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -145,6 +148,141 @@ TEST_P(ServerTest, TreesAreMountedAndUnmounted) {
 
 TEST_P(ServerTest, HealthIsServed) { EXPECT_EQ(Health(), 1); }
 
+TEST_P(ServerTest, HealthOfEachService) {
+  const auto check = [&](const std::string& service) {
+    std::string response;
+    const std::string request =
+        "\x0a"s + static_cast<char>(service.size()) + service;
+    const grpc::Status status =
+        CallRaw(channel(), "/grpc.health.v1.Health/Check", request, &response);
+    return std::pair(status.error_code(), response);
+  };
+  for (const char* service :
+       {"vfs.v1.VfsService", "vfs.v1.AdminService", "grpc.health.v1.Health"}) {
+    EXPECT_EQ(check(service), std::pair(grpc::StatusCode::OK, "\x08\x01"s))
+        << service;
+  }
+  EXPECT_EQ(check("vfs.v1.Nothing").first, grpc::StatusCode::NOT_FOUND);
+  std::string response;
+  EXPECT_EQ(
+      CallRaw(channel(), "/grpc.health.v1.Health/Check", "\x0a\x7f", &response)
+          .error_code(),
+      grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+// A stub for any method.
+using GenericStub =
+    grpc::TemplatedGenericStub<grpc::ByteBuffer, grpc::ByteBuffer>;
+
+// Health.Watch, a step at a time.
+class Watch {
+ public:
+  Watch(const std::shared_ptr<grpc::Channel>& channel,
+        const std::string& request)
+      : stub_(channel) {
+    context_.set_deadline(std::chrono::system_clock::now() +
+                          std::chrono::seconds(60));
+    stream_ =
+        stub_.PrepareCall(&context_, "/grpc.health.v1.Health/Watch", &queue_);
+    stream_->StartCall(nullptr);
+    Wait();
+    const grpc::Slice slice(request);
+    stream_->WriteLast(grpc::ByteBuffer(&slice, 1), {}, nullptr);
+    Wait();
+  }
+  ~Watch() {
+    context_.TryCancel();
+    if (!finished_) Finish();
+    queue_.Shutdown();
+    void* tag;
+    bool ok;
+    while (queue_.Next(&tag, &ok)) {
+    }
+  }
+
+  // The next status that is told; -1: there is none, the stream has ended.
+  int Next() {
+    grpc::ByteBuffer message;
+    stream_->Read(&message, nullptr);
+    if (!Wait()) return -1;
+    grpc::Slice slice;
+    EXPECT_TRUE(message.DumpToSingleSlice(&slice).ok());
+    return slice.size() == 2 && slice.begin()[0] == 8 ? slice.begin()[1] : 0;
+  }
+  grpc::Status Finish() {
+    grpc::Status status;
+    stream_->Finish(&status, nullptr);
+    Wait();
+    finished_ = true;
+    return status;
+  }
+  void Cancel() { context_.TryCancel(); }
+
+ private:
+  bool Wait() {
+    void* tag;
+    bool ok = false;
+    return queue_.Next(&tag, &ok) && ok;
+  }
+
+  GenericStub stub_;
+  grpc::CompletionQueue queue_;
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::GenericClientAsyncReaderWriter> stream_;
+  bool finished_ = false;
+};
+
+TEST_P(ServerTest, HealthIsWatched) {
+  Watch all(channel(), "");
+  Watch one(channel(), "\x0a\x11vfs.v1.VfsService"s);
+  Watch unknown(channel(), "\x0a\x04none"s);
+  EXPECT_EQ(all.Next(), 1);
+  EXPECT_EQ(one.Next(), 1);
+  EXPECT_EQ(unknown.Next(), 3);
+  {
+    // One that goes away makes room.
+    Watch brief(channel(), "");
+    EXPECT_EQ(brief.Next(), 1);
+    brief.Cancel();
+    EXPECT_EQ(brief.Finish().error_code(), grpc::StatusCode::CANCELLED);
+  }
+  Watch malformed(channel(), "\x0a\x7f"s);
+  EXPECT_EQ(malformed.Next(), -1);
+  EXPECT_EQ(malformed.Finish().error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
+  service().server().BeginDrain();
+  EXPECT_EQ(all.Next(), 2);
+  EXPECT_EQ(one.Next(), 2);
+  service().server().Shutdown(std::chrono::system_clock::now() +
+                              std::chrono::minutes(10));
+  EXPECT_EQ(all.Next(), -1);
+  EXPECT_EQ(ReasonOf(all.Finish()), "DRAINING");
+}
+
+TEST_P(ServerTest, ReflectionSaysWhatIsNotThere) {
+  const auto ask = [&](const std::string& request) {
+    std::string response;
+    EXPECT_TRUE(
+        StreamRaw(
+            channel(),
+            "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+            request, &response)
+            .ok());
+    return response;
+  };
+  // The answer holds the question, and an ErrorResponse (7) with NOT_FOUND (5).
+  const auto not_found = testing::HasSubstr("\x08\x05\x12"s);
+  EXPECT_THAT(ask("\x22\x03xyz"s), not_found);
+  EXPECT_THAT(ask("\x1a\x03xyz"s), not_found);
+  EXPECT_THAT(ask("\x32\x03xyz"s), not_found);
+  EXPECT_THAT(ask("\x2a\x05\x0a\x03xyz"s), not_found);
+  // A file by its name, and what it imports.
+  EXPECT_THAT(ask("\x1a\x10vfs/v1/vfs.proto"s),
+              testing::HasSubstr("errors_in_band"));
+  // A question that is none.
+  EXPECT_THAT(ask(""), testing::HasSubstr("\x08\x0c\x12"s));
+}
+
 TEST_P(ServerTest, ReflectionNamesTheServices) {
   // ServerReflectionRequest.list_services = 7: "".
   std::string response;
@@ -281,6 +419,77 @@ TEST_P(ServerTest, ShutdownIsSoonOverWithIdleClients) {
   // Not by its deadline, however slow the machine.
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::minutes(5));
   EXPECT_EQ(ReasonOf(stream->Finish()), "DRAINING");
+  service().instance().sessions().Close(session, nullptr);
+}
+
+// Whoever keeps calling while the server shuts down is served, or told why not.
+TEST_P(ServerTest, ShutdownAnswersBusyClients) {
+  std::atomic<int> answered = 0;
+  std::vector<std::string> ends(4);
+  std::vector<std::thread> threads;
+  for (std::string& end : ends) {
+    threads.emplace_back([&, own = service().Connect(service().tcp_address())] {
+      const auto caller = v1::VfsService::NewStub(own);
+      v1::StatRequest stat;
+      stat.set_path("/proc/version");
+      for (;;) {
+        grpc::ClientContext context;
+        SetDeadline(context);
+        v1::StatResponse response;
+        const grpc::Status status = caller->Stat(&context, stat, &response);
+        if (!status.ok()) {
+          end = ReasonOf(status);
+          return;
+        }
+        ++answered;
+      }
+    });
+  }
+  while (answered < 100) std::this_thread::yield();
+  // A deadline that has passed: not a call is waited for.
+  service().server().Shutdown(std::chrono::system_clock::now());
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_THAT(ends, testing::Each("DRAINING"));
+}
+
+// A stat that takes longer than the server waits for it.
+class SlowHooks final : public vfs::SecurityHooks {
+ public:
+  Errno InodeGetattr(const vfs::Inode&) override {
+    if (slow) {
+      entered = true;
+      std::this_thread::sleep_for(std::chrono::seconds(2));
+    }
+    return Errno::kOk;
+  }
+
+  std::atomic<bool> slow{false};
+  std::atomic<bool> entered{false};
+};
+
+// What such a call would begin when it returns (its answer, the next one to
+// wait for) must not come to a queue that has shut down: gRPC aborts there.
+TEST_P(ServerTest, ACallThatOutlivesTheShutdownEndsQuietly) {
+  static SlowHooks hooks;  // The server that the fixture stops has it still.
+  Restart([&](Service::Options& options) {
+    options.instance.vfs.hooks = &hooks;
+    options.queues = 1;
+  });
+  const uint64_t session = OpenSession();
+  grpc::ClientContext context;
+  SetDeadline(context);
+  const auto stream = stub().Batch(&context);
+  v1::BatchRequest batch;
+  batch.set_session(session);
+  batch.add_operations()->mutable_stat()->set_path("/");
+  hooks.slow = true;
+  ASSERT_TRUE(stream->Write(batch));
+  while (!hooks.entered) std::this_thread::yield();
+  service().server().Shutdown(std::chrono::system_clock::now());
+  v1::BatchResponse response;
+  EXPECT_FALSE(stream->Read(&response));
+  EXPECT_FALSE(stream->Finish().ok());
+  hooks.slow = false;
   service().instance().sessions().Close(session, nullptr);
 }
 

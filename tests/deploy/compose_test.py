@@ -1,6 +1,7 @@
 #!/usr/bin/python3
-"""The containerized load test for real: builds the image, brings
-deploy/compose.yaml up with podman, and asks the Prometheus inside.
+"""The containerized load test for real: builds the image, runs it alone with
+nothing that it does not need, brings deploy/compose.yaml up with podman, and asks
+the Prometheus inside for everything that dashboards and rules ask for.
 
 No image registry is needed: the base image is made here (mmdebstrap), and
 Prometheus's image too, from Debian's package, under the name that the compose
@@ -9,6 +10,7 @@ stores lies in ${XDG_CACHE_HOME:-~/.cache}/vfsd-test, apart from the machine's
 own images; the base image is kept there for the next run.
 """
 
+import datetime
 import fcntl
 import json
 import os
@@ -31,6 +33,7 @@ BASE = "docker.io/library/debian:bookworm-slim"
 BASE_DAYS = 14  # Then it is made anew, with Debian's updates.
 PROJECT = "vfsd-test"
 SERVICES = ("server", "load", "prometheus")
+IMAGE = "localhost/vfsd:latest"
 
 PROMETHEUS_IMAGE = f"""
 FROM {BASE}
@@ -178,7 +181,8 @@ def check_rates(base: str) -> None:
         say(f"{expression} = {prometheus.query(base, expression)[0][1]:.0f}")
 
 
-def load_test(podman: Podman, ports: dict[str, int]) -> None:
+def load_test(podman: Podman, ports: dict[str, int]) -> list[dashboard.Expression]:
+    """Returns the expressions that this load gave no numbers for."""
     base = f"http://127.0.0.1:{ports['prometheus']}"
     say(f"bringing up {', '.join(SERVICES)}")
     podman.compose("up", "-d", *SERVICES)
@@ -187,9 +191,9 @@ def load_test(podman: Podman, ports: dict[str, int]) -> None:
         say(f"{service} is healthy")
     check_confined(podman)
     check_rates(base)
-    dashboard.assert_none_empty(base)
+    left = dashboard.still_empty(base, dashboard.everything(), 30)
 
-    say("stopping the server, then the load")
+    say("stopping the load")
     podman.run("podman", "stop", "--time", "30", podman.container("load"))
     load_status = podman.inspect("load")["State"]["ExitCode"]
     page = harness.scrape(f"127.0.0.1:{ports['metrics']}")
@@ -197,13 +201,100 @@ def load_test(podman: Podman, ports: dict[str, int]) -> None:
         "no open handle", lambda: harness.scrape(f"127.0.0.1:{ports['metrics']}").sum("vfs_open_handles") == 0
     )
     assert page.sum("vfs_ops_total") > 0
+    if load_status != 0:
+        raise harness.Failure(f"SIGTERM ended the load with {load_status}\n{podman.logs('load')}")
+    return left
+
+
+def ab_test(podman: Podman, ports: dict[str, int], left: list[dashboard.Expression]) -> None:
+    """The A/B on the server that is there, seen by the Prometheus that is there."""
+    say(f"{len(left)} expressions need batches or switched fast paths; running the A/B")
+    podman.environment |= {"VFSLOAD_AB_SLICE": "8s", "VFSLOAD_AB": "release-empty"}
+    podman.compose("up", "-d", "server", "ab")
+    dashboard.assert_none_empty(f"http://127.0.0.1:{ports['prometheus']}", left, 120)
+    say("every expression of dashboards and rules has given numbers")
+    podman.run("podman", "stop", "--time", "30", podman.container("ab"))
+    page = harness.scrape(f"127.0.0.1:{ports['metrics']}")
+    enabled = page.by("vfs_fast_path_enabled", "fast_path")
+    assert set(enabled.values()) == {1.0}, f"the A/B left the server with {enabled}\n{podman.logs('ab')}"
     podman.run("podman", "stop", "--time", "30", podman.container("server"))
-    server_status = podman.inspect("server")["State"]["ExitCode"]
-    if (server_status, load_status) != (0, 0):
-        raise harness.Failure(
-            f"SIGTERM ended the server with {server_status} and the load with {load_status}\n"
-            f"{podman.logs('server')}\n{podman.logs('load')}"
-        )
+    status = podman.inspect("server")["State"]["ExitCode"]
+    if status != 0:
+        raise harness.Failure(f"SIGTERM ended the server with {status}\n{podman.logs('server')}")
+
+
+def exit_status_test(podman: Podman) -> None:
+    """The load's exit status is the command's."""
+    for scenario, wanted in (("openneg", 0), ("no-such-scenario", 2)):
+        podman.down()
+        podman.environment |= {"VFSLOAD_SCENARIO": scenario, "VFSLOAD_DURATION": "2s", "VFSLOAD_LINGER": "0s"}
+        ran = podman.compose("up", "--exit-code-from", "load", "server", "load", check=False)
+        assert ran.returncode == wanted, f"{scenario}: {ran.returncode}\n{ran.stdout}{ran.stderr}"
+        say(f"up --exit-code-from load, scenario {scenario}: exit status {ran.returncode}")
+
+
+def milliseconds(time_stamp: str) -> float:
+    """Since 1970, of a line of vfsd's log."""
+    return datetime.datetime.fromisoformat(time_stamp).timestamp() * 1000
+
+
+def confined_run(podman: Podman, name: str, *options: str) -> str:
+    """Runs the image alone with nothing that it does not need; returns its log."""
+    podman.run(
+        "podman", "run", "--detach", "--name", name, "--read-only", "--read-only-tmpfs=false", "--cap-drop=all",
+        "--security-opt=no-new-privileges", "--user=12345:54321", "--network=none", *options,
+        IMAGE, "vfsd", "--listen=127.0.0.1:9150", "--metrics=127.0.0.1:9151", "--import=/usr",
+    )  # fmt: skip
+    try:
+        healthy = ("podman", "exec", name, "vfsctl", "--target=127.0.0.1:9150", "health")
+        harness.wait_until(f"{name} to serve", lambda: podman.run(*healthy, check=False).returncode == 0)
+        (facts,) = json.loads(podman.run("podman", "inspect", name).stdout)
+        assert facts["HostConfig"]["ReadonlyRootfs"] and not facts["EffectiveCaps"], facts
+        assert podman.run("podman", "exec", name, "id", "-u").stdout.strip() == "12345"
+        ran = podman.run("podman", "exec", name, "sh", "-c", "echo x >/usr/local/x", check=False)
+        assert ran.returncode != 0, "the root file system can be written"
+        podman.run("podman", "stop", "--time", "30", name)
+        (facts,) = json.loads(podman.run("podman", "inspect", name).stdout)
+        assert facts["State"]["ExitCode"] == 0, facts["State"]
+        logs = podman.run("podman", "logs", name)
+        return logs.stdout + logs.stderr
+    finally:
+        podman.run("podman", "rm", "--force", name, check=False)
+
+
+def image_test(podman: Podman) -> None:
+    (image,) = json.loads(podman.run("podman", "image", "inspect", IMAGE).stdout)
+    (base,) = json.loads(podman.run("podman", "image", "inspect", BASE).stdout)
+    say(f"image: {image['Size'] / 1e6:.0f} MB, of which the base {base['Size'] / 1e6:.0f} MB")
+    labels = image["Config"]["Labels"]
+    for label in ("title", "description", "version", "revision", "base.name"):
+        assert labels.get(f"org.opencontainers.image.{label}"), (label, labels)
+    packages = podman.run("podman", "run", "--rm", "--network=none", IMAGE, "cat", "/usr/share/vfsd/packages").stdout
+    recorded = dict(line.split() for line in packages.splitlines())
+    for package in harness.packages("runtime"):
+        assert package in recorded, package
+    version = podman.run("podman", "run", "--rm", "--network=none", IMAGE, "vfsd", "--version").stdout
+    assert labels["org.opencontainers.image.version"] in version, (labels, version)
+    say(f"{len(recorded)} packages recorded, {version.strip()}")
+
+    log = confined_run(podman, f"{PROJECT}-alone")
+    lines = {word: line.split()[0] for word in ("starts", "serving") for line in log.splitlines() if word in line}
+    took = milliseconds(lines["serving"]) - milliseconds(lines["starts"])
+    (imported,) = [line for line in log.splitlines() if " imported " in line]
+    say(f"start-up: {took:.0f} ms from its first line to serving ({imported.split(' info ')[1]})")
+
+    cpu = str(min(os.sched_getaffinity(0)))
+    for what, option in (("affinity", f"--cpuset-cpus={cpu}"), ("quota", "--cpus=1")):
+        try:
+            log = confined_run(podman, f"{PROJECT}-one-cpu", option)
+        except harness.Failure as failure:
+            # Some machines let nobody set these, root in a container included.
+            if "cgroup" not in str(failure):
+                raise
+            say(f"one CPU by {what}: left out, this machine cannot set it: {str(failure).splitlines()[-1]}")
+            continue
+        assert "CPUs: 1; queues: 1" in log, log
+        say(f"one CPU by {what}: the server runs its queues for one")
 
 
 def main() -> None:
@@ -226,9 +317,11 @@ def main() -> None:
         say("building the image")
         podman.compose("build", "server")
         try:
-            load_test(podman, ports)
+            image_test(podman)
+            ab_test(podman, ports, load_test(podman, ports))
+            exit_status_test(podman)
         except BaseException:
-            for service in SERVICES:
+            for service in (*SERVICES, "ab"):
                 try:
                     print(podman.logs(service))
                 except harness.Failure:

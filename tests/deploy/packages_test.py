@@ -55,6 +55,16 @@ class Packages(unittest.TestCase):
         self.assertEqual(ran.returncode, 1)
         self.assertIn("as root, run: apt-get install no-such-package-of-vfsd", ran.stderr)
 
+    def test_a_command_from_elsewhere_stands_for_its_package(self):
+        options = {"user": NOBODY} if os.geteuid() == 0 else {}
+        with tempfile.TemporaryDirectory() as scratch:
+            ran = self.copied(scratch, "no-such-package-of-vfsd (bash)\n", **options)
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+        with tempfile.TemporaryDirectory() as scratch:
+            tools = self.tools(scratch, "bash", "sed", "awk", "grep", "dpkg-query", "apt-get", "dirname", "cat", "tr")
+            ran = self.copied(scratch, "no-such-package-of-vfsd (no-such-command)\n", env={"PATH": tools}, **options)
+        self.assertIn("as root, run: apt-get install no-such-package-of-vfsd", ran.stderr)
+
     def test_another_system_is_told_to_use_the_image(self):
         with tempfile.TemporaryDirectory() as scratch:
             tools = self.tools(scratch, "bash", "sed", "awk", "grep", "dirname", "cat", "tr")

@@ -42,6 +42,12 @@ def program(name: str) -> str:
     return str(path)
 
 
+def packages(section: str) -> list[str]:
+    """The packages of a section of deploy/packages.txt."""
+    installer = ROOT / "deploy/install-packages.sh"
+    return subprocess.run([installer, "--list", section], capture_output=True, text=True, check=True).stdout.split()
+
+
 def wait_until(what: str, probe: Callable[[], Optional[_T]], seconds: float = DEADLINE_SECONDS) -> _T:
     """Calls probe until it returns something true; Failure after the deadline."""
     deadline = time.monotonic() + seconds

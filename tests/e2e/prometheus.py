@@ -6,15 +6,17 @@ Standard library only; the prometheus binary is Debian's.
 import json
 import math
 import pathlib
+import shutil
 import urllib.parse
-from typing import Mapping
+from typing import Mapping, Sequence
 
 import harness
 
 SHIPPED_CONFIG = harness.ROOT / "deploy/prometheus/prometheus.yml"
+SHIPPED_RULES = harness.ROOT / "deploy/prometheus/rules"
 
 # What the shipped configuration calls the programs, inside the compose network.
-_SHIPPED_TARGETS = {"vfsd": "server:9151", "vfsload": "load:9152"}
+_SHIPPED_TARGETS = {"vfsd": '"server:9151"', "vfsload": '"load:9152", "ab:9152"'}
 
 Series = list[tuple[Mapping[str, str], float]]
 
@@ -35,18 +37,20 @@ def has_numbers(series: Series) -> bool:
 
 
 class Prometheus(harness.Process):
-    """A Prometheus with the shipped configuration, but for the addresses."""
+    """A Prometheus with the shipped configuration and rules, but for the addresses
+    (of each job one, or several)."""
 
-    def __init__(self, targets: Mapping[str, str]):
+    def __init__(self, targets: Mapping[str, Sequence[str]]):
         super().__init__([])
         self._data = pathlib.Path(self.scratch / "data")
         config = SHIPPED_CONFIG.read_text(encoding="utf-8")
         for job, shipped in _SHIPPED_TARGETS.items():
-            if f'"{shipped}"' not in config:
+            if shipped not in config:
                 raise harness.Failure(f"{SHIPPED_CONFIG} has no target {shipped}")
-            config = config.replace(f'"{shipped}"', f'"{targets[job]}"')
+            config = config.replace(shipped, ", ".join(f'"{target}"' for target in targets[job]))
         config_path = self.scratch / "prometheus.yml"
         config_path.write_text(config, encoding="utf-8")
+        shutil.copytree(SHIPPED_RULES, self.scratch / "rules")
         port = harness.free_port()
         self.base = f"http://127.0.0.1:{port}"
         self.command = [

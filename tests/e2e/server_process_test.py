@@ -57,6 +57,7 @@ class ServerProcess(unittest.TestCase):
         self.assert_refuses(vfsd("--listen=127.0.0.1:99999"), "99999")
         self.assert_refuses(vfsd("--anonymous=x"), "x")
         self.assert_refuses(vfsd("--log-level=loud"), "loud")
+        self.assert_refuses(vfsd("--log-format=prose"), "prose")
 
     def test_an_import_directory_that_does_not_exist(self):
         missing = self.scratch / "missing"
@@ -70,6 +71,76 @@ class ServerProcess(unittest.TestCase):
             address = f"127.0.0.1:{taken.getsockname()[1]}"
             self.assert_refuses(vfsd(f"--listen={address}", "--metrics=off"), address)
             self.assert_refuses(vfsd("--listen=127.0.0.1:0", f"--metrics={address}"), address)
+
+    def test_vfsctl_switches_fast_paths(self):
+        def states(*arguments):
+            ran = vfsctl(server.target, "fast-paths", *arguments)
+            self.assertEqual(ran.returncode, 0, ran.stderr)
+            return {line.split()[0]: line.split()[1] for line in ran.stdout.splitlines()}
+
+        def exported():
+            return harness.scrape(server.metrics).by("vfs_fast_path_enabled", "fast_path")
+
+        with harness.Server() as server:
+            names = set(states())
+            self.assertEqual(names, {"release-empty", "open-consume", "permanent", "empty-path"})
+            self.assertEqual(set(states("none").values()), {"off"})
+            self.assertEqual(set(exported().values()), {0})
+            some = states("permanent,empty-path")
+            self.assertEqual({name for name, state in some.items() if state == "on"}, {"permanent", "empty-path"})
+            # Only to look changes nothing.
+            self.assertEqual(states(), some)
+            self.assertEqual({name for name, value in exported().items() if value}, {"permanent", "empty-path"})
+            self.assertEqual(set(states("all").values()), {"on"})
+            ran = vfsctl(server.target, "fast-paths", "warp")
+            self.assertEqual(ran.returncode, 2)
+            self.assertIn("warp", ran.stderr)
+        with harness.Server("--no-admin") as server:
+            self.assertEqual(vfsctl(server.target, "fast-paths").returncode, 1)
+
+    def test_the_log_is_a_line_an_event_and_none_a_request(self):
+        # A name that JSON has to escape, and that is not UTF-8.
+        tree = os.fsencode(self.scratch) + b'/a "tree"\n\xff'
+        os.mkdir(tree)
+        with harness.Server(f"--import={os.fsdecode(tree)}:/tree", "--log-format=json", "--slow-operation-threshold=1h") as server:
+            before = server.log()
+            for _ in range(20):
+                self.assertEqual(vfsctl(server.target, "stat", "/tree").returncode, 0)
+                self.assertEqual(vfsctl(server.target, "stat", "/missing").returncode, 1)
+            self.assertEqual(server.log(), before)
+            server.stop()
+            lines = [json.loads(line) for line in server.log().splitlines()]
+        for line in lines:
+            self.assertEqual(set(line), {"time", "level", "message"})
+            self.assertRegex(line["time"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d$")
+            self.assertIn(line["level"], ("info", "warning", "error"))
+        messages = [line["message"] for line in lines]
+        self.assertIn('a "tree"\n', " ".join(messages))
+        self.assertEqual(messages[-1], "drained; bye")
+
+    def test_slow_operations_are_logged(self):
+        with harness.Server("--slow-operation-threshold=1ns") as server:
+            self.assertEqual(vfsctl(server.target, "stat", "/").returncode, 0)
+            self.assertRegex(server.log(), r"(?m)^\S+ warning .*(Stat|OpenSession)")
+
+    def test_the_cpus_that_are_allowed_are_told_and_followed(self):
+        allowed = sorted(os.sched_getaffinity(0))
+
+        def config(server):
+            series = dict(harness.scrape(server.metrics).series())["vfsd_config_info"][0]
+            return int(series["cpus"]), int(series["queues"])
+
+        with harness.Server() as server:
+            cpus, queues = config(server)
+            self.assertLessEqual(cpus, len(allowed))
+            self.assertEqual(queues, max(1, cpus // 2))
+        try:
+            os.sched_setaffinity(0, allowed[:1])
+            with harness.Server() as server:
+                self.assertEqual(config(server), (1, 1))
+                self.assertIn("CPUs: 1; queues: 1", server.log())
+        finally:
+            os.sched_setaffinity(0, allowed)
 
     def test_the_ready_file_tells_where_it_serves_and_goes_at_the_end(self):
         path = self.scratch / "socket"

@@ -266,7 +266,7 @@ TEST(MetricsEndpoint, ServesAllSeriesFromTheStart) {
         "vfsload_ops_total{op=\"open\",result=\"ENOENT\"} 0",
         "vfsload_ops_total{op=\"rename\",result=\"ok\"} 0",
         "vfsload_phase{phase=\"warmup\"} 1", "vfsload_phase{phase=\"done\"} 0",
-        "vfsload_channels 4", "vfsload_inflight 0",
+        "vfsload_channels 4", "vfsload_workers 1", "vfsload_inflight 0",
         "vfsload_run_info{run_id=\"the-run\",scenario=\"openneg\","
         "mode=\"unary\"",
         "vfsload_build_info{version=", "process_cpu_seconds_total ",

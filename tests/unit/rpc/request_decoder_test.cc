@@ -2,18 +2,14 @@
 // everything that an encoder writes, and the same verdict on broken bytes.
 #include "server/rpc/request_decoder.h"
 
-#include <gmock/gmock.h>
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
 #include <gtest/gtest.h>
 
 #include <random>
 #include <string>
-#include <type_traits>
-#include <variant>
 
-#include "server/rpc/operation_api.h"
-#include "server/vfs/linux_abi.h"
+#include "tests/unit/rpc/request_comparison.h"
 #include "vfs/v1/vfs.pb.h"
 
 namespace vfsd::rpc {
@@ -22,8 +18,6 @@ namespace {
 namespace v1 = ::vfs::v1;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
-
-constexpr size_t kMaxOperations = 1000;
 
 class RandomMessages {
  public:
@@ -114,7 +108,11 @@ class RandomMessages {
         break;
       }
       case FieldDescriptor::CPPTYPE_UINT64:
-        reflection.SetUInt64(&message, &field, Number());
+        if (add) {
+          reflection.AddUInt64(&message, &field, Number());
+        } else {
+          reflection.SetUInt64(&message, &field, Number());
+        }
         break;
       case FieldDescriptor::CPPTYPE_INT64:
         reflection.SetInt64(&message, &field, static_cast<int64_t>(Number()));
@@ -130,175 +128,6 @@ class RandomMessages {
 
   std::mt19937_64 random_;
 };
-
-// Fields that the operation keeps under the message's own name. Of an optional
-// one also whether it is set.
-#define VFSD_EXPECT_FIELD(object, field)                        \
-  if constexpr (requires { message.has_##field(); }) {          \
-    EXPECT_EQ(object.field.has_value(), message.has_##field()); \
-    EXPECT_EQ(object.field.value_or(0), message.field());       \
-  } else if constexpr (requires { message.field(); }) {         \
-    EXPECT_EQ(object.field, message.field());                   \
-  }
-
-template <typename Handle>
-void ExpectHandle(const Handle& handle, const OperationReference& reference,
-                  bool has_handle, uint64_t expected_handle, bool has_reference,
-                  uint32_t expected_reference) {
-  if constexpr (std::is_same_v<Handle, vfs::DirectoryArgument>) {
-    EXPECT_EQ(handle.has_value(), has_handle);
-  }
-  EXPECT_EQ(reference.has_value(), has_reference);
-  if (has_handle) {
-    EXPECT_EQ(handle, expected_handle);
-  }
-  if (has_reference) {
-    EXPECT_EQ(reference, expected_reference);
-  }
-}
-
-void ExpectPath(const vfs::PathArgument& path, bool has_text,
-                const std::string& text, bool has_raw, const std::string& raw) {
-  ASSERT_EQ(path.has_value(), has_text || has_raw);
-  if (has_text) {
-    EXPECT_EQ(*path, text);
-  }
-  if (has_raw) {
-    EXPECT_EQ(*path, raw);
-  }
-}
-
-void ExpectTime(const vfs::TimeChange& time, bool is_set, int64_t seconds,
-                uint32_t nanoseconds, bool now) {
-  using Kind = vfs::TimeChange::Kind;
-  EXPECT_EQ(time.kind, now ? Kind::kNow : is_set ? Kind::kSet : Kind::kOmit);
-  if (time.kind != Kind::kSet) return;
-  EXPECT_EQ(time.seconds, seconds);
-  EXPECT_EQ(time.nanoseconds, nanoseconds);
-}
-
-template <typename Operation>
-void ExpectSame(const OperationRequest<Operation>& request,
-                const typename OperationApi<Operation>::Request& message,
-                const std::vector<ClaimedCredentials>& credentials) {
-  const Operation& operation = request.operation;
-  VFSD_EXPECT_FIELD(request, session)
-  VFSD_EXPECT_FIELD(operation, flags)
-  VFSD_EXPECT_FIELD(operation, mode)
-  VFSD_EXPECT_FIELD(operation, mask)
-  VFSD_EXPECT_FIELD(operation, offset)
-  VFSD_EXPECT_FIELD(operation, page_size)
-  VFSD_EXPECT_FIELD(operation, cursor)
-  VFSD_EXPECT_FIELD(operation, with_attributes)
-  VFSD_EXPECT_FIELD(operation, request_id)
-  VFSD_EXPECT_FIELD(request, size)
-  if constexpr (requires { message.dir_handle(); }) {
-    ExpectHandle(operation.dir, request.reference, message.has_dir_handle(),
-                 message.dir_handle(), message.has_dir_operation(),
-                 message.dir_operation());
-  }
-  if constexpr (requires { message.handle(); }) {
-    ExpectHandle(operation.handle, request.reference, message.has_handle(),
-                 message.handle(), message.has_handle_operation(),
-                 message.handle_operation());
-  }
-  if constexpr (requires { message.path(); }) {
-    ExpectPath(operation.path, message.has_path(), message.path(),
-               message.has_raw_path(), message.raw_path());
-  }
-  if constexpr (requires { message.old_path(); }) {
-    ExpectHandle(operation.old_dir, request.reference,
-                 message.has_old_dir_handle(), message.old_dir_handle(),
-                 message.has_old_dir_operation(), message.old_dir_operation());
-    ExpectHandle(operation.new_dir, request.new_reference,
-                 message.has_new_dir_handle(), message.new_dir_handle(),
-                 message.has_new_dir_operation(), message.new_dir_operation());
-    ExpectPath(operation.old_path, message.has_old_path(), message.old_path(),
-               message.has_raw_old_path(), message.raw_old_path());
-    ExpectPath(operation.new_path, message.has_new_path(), message.new_path(),
-               message.has_raw_new_path(), message.raw_new_path());
-  }
-  if constexpr (requires { message.target(); }) {
-    ExpectPath(operation.target, message.has_target(), message.target(),
-               message.has_raw_target(), message.raw_target());
-  }
-  if constexpr (requires { message.rdev_major(); }) {
-    EXPECT_EQ(
-        operation.device,
-        vfs::linux_abi::MakeDevice(message.rdev_major(), message.rdev_minor()));
-  }
-  if constexpr (requires { message.atime_now(); }) {
-    EXPECT_EQ(operation.changes_owner,
-              message.change_owner() || message.has_uid() || message.has_gid());
-    EXPECT_EQ(operation.size.has_value(), message.has_size_bytes());
-    EXPECT_EQ(operation.size.value_or(0), message.size_bytes());
-    ExpectTime(operation.atime, message.has_atime_seconds(),
-               message.atime_seconds(), message.atime_nanoseconds(),
-               message.atime_now());
-    ExpectTime(operation.mtime, message.has_mtime_seconds(),
-               message.mtime_seconds(), message.mtime_nanoseconds(),
-               message.mtime_now());
-  }
-  if constexpr (requires { message.credentials(); }) {
-    ASSERT_EQ(request.credentials >= 0, message.has_credentials());
-    if (request.credentials < 0) return;
-    const ClaimedCredentials& claimed =
-        credentials.at(static_cast<size_t>(request.credentials));
-    EXPECT_EQ(claimed.uid, message.credentials().uid());
-    EXPECT_EQ(claimed.gid, message.credentials().gid());
-    EXPECT_THAT(claimed.groups,
-                testing::ElementsAreArray(message.credentials().groups()));
-  }
-}
-
-// The request of that kind in a BatchOperation, or null.
-template <typename Operation>
-const typename OperationApi<Operation>::Request* Alternative(
-    const v1::BatchOperation& message) {
-  const auto* field = message.GetDescriptor()->FindFieldByNumber(
-      OperationApi<Operation>::kBatchOperation);
-  if (!message.GetReflection()->HasField(message, field)) return nullptr;
-  return google::protobuf::DynamicCastToGenerated<
-      typename OperationApi<Operation>::Request>(
-      &message.GetReflection()->GetMessage(message, field));
-}
-
-void ExpectSame(const AnyOperationRequest& any,
-                const v1::BatchOperation& message,
-                const std::vector<ClaimedCredentials>& credentials) {
-  std::visit(
-      [&]<typename Request>(const Request& request) {
-        if constexpr (std::is_same_v<Request, std::monostate>) {
-          EXPECT_EQ(message.kind_case(), v1::BatchOperation::KIND_NOT_SET);
-        } else {
-          using Operation = decltype(request.operation);
-          const auto* expected = Alternative<Operation>(message);
-          ASSERT_NE(expected, nullptr);
-          ExpectSame<Operation>(request, *expected, credentials);
-        }
-      },
-      any);
-}
-
-void ExpectSameBatch(const std::string& bytes,
-                     const v1::BatchRequest& message) {
-  RequestDecoder decoder;
-  BatchOfRequests batch;
-  ASSERT_EQ(decoder.DecodeBatch(bytes, kMaxOperations, batch),
-            RequestDecoder::Outcome::kOk)
-      << testing::PrintToString(
-             std::vector<uint8_t>(bytes.begin(), bytes.end()))
-      << "\n"
-      << message.ShortDebugString();
-  EXPECT_EQ(batch.session, message.session());
-  EXPECT_EQ(batch.stop_on_error, message.stop_on_error());
-  ASSERT_EQ(batch.operations.size(),
-            static_cast<size_t>(message.operations_size()));
-  for (int i = 0; i < message.operations_size(); ++i) {
-    ExpectSame(batch.operations[static_cast<size_t>(i)], message.operations(i),
-               decoder.credentials());
-  }
-}
 
 class RequestDecoderTest : public testing::Test {
  protected:

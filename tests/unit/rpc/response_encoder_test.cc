@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,6 +29,24 @@ std::string Take(WireWriter& writer) {
   EXPECT_EQ(bytes.size(), size);
   EXPECT_EQ(writer.size(), 0u);
   return bytes;
+}
+
+TEST(WireWriterTest, WhatIsPreparedAndPlacedIsSent) {
+  WireWriter writer;
+  std::string expected;
+  for (size_t i = 0; i < 2000; ++i) {
+    const size_t head = i % 3;
+    const size_t asked = i % 5 == 0 ? 1 << 20 : i % 7 == 0 ? 20'000 : 100;
+    const std::string came(std::min(asked, i % 90), static_cast<char>(i));
+    const std::span<char> memory = writer.Prepare(head, asked);
+    ASSERT_EQ(memory.size(), asked);
+    std::ranges::copy(came, memory.begin());
+    writer.Place(head, memory.first(came.size()));
+    for (size_t j = 0; j < head; ++j) writer.PutByte('h');
+    writer.Skip(came.size());
+    expected += std::string(head, 'h') + came;
+  }
+  EXPECT_EQ(Take(writer), expected);
 }
 
 // Every field another value, the largest where it may be.

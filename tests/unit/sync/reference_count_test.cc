@@ -32,15 +32,14 @@ TEST(ReferenceCountTest, NobodyGetsADeadObject) {
   EXPECT_EQ(count.Read(), 0U);
 }
 
-TEST(ReferenceCountTest, PutIfOnlySucceedsForTheOnlyHolder) {
+TEST(ReferenceCountTest, TheOnlyHolderKnowsIt) {
   ReferenceCount count(2);
-  EXPECT_FALSE(count.PutIfOnly());
-  EXPECT_EQ(count.Read(), 2U);  // unchanged
+  EXPECT_FALSE(count.IsOnly());
   EXPECT_FALSE(count.Put());
-  EXPECT_TRUE(count.PutIfOnly());
-  EXPECT_EQ(count.Read(), 0U);
-  EXPECT_FALSE(count.PutIfOnly());
-  EXPECT_FALSE(count.GetUnlessZero());
+  EXPECT_TRUE(count.IsOnly());
+  EXPECT_EQ(count.Read(), 1U);  // unchanged
+  EXPECT_TRUE(count.Put());
+  EXPECT_FALSE(count.IsOnly());
 }
 
 TEST(ReferenceCountTest, ExactlyOneOfManyEndsIt) {

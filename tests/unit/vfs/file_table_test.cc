@@ -44,7 +44,7 @@ class FileTableTest : public testing::Test {
 
   static Errno Look(const FileTable& table, Handle handle) {
     const sync::RcuReadSection section;
-    const Result<File*> file = table.Find(handle);
+    const auto file = table.Look(handle);
     return file.has_value() ? Errno::kOk : file.error();
   }
 
@@ -70,7 +70,9 @@ TEST_F(FileTableTest, AHandleFindsItsFileUntilItIsClosed) {
   EXPECT_NE(handle, 0U);
   {
     const sync::RcuReadSection section;
-    EXPECT_EQ(*table.Find(handle), file);
+    const auto look = table.Look(handle);
+    ASSERT_TRUE(look.has_value());
+    EXPECT_EQ(look->opener, credentials_.get());
   }
   EXPECT_EQ(table.open_handles(), 1U);
   EXPECT_EQ(table.Close(handle), Errno::kOk);
@@ -224,7 +226,7 @@ TEST_F(FileTableTest, APinnedFileOutlivesItsHandle) {
   EXPECT_EQ(table.Close(*handle), Errno::kOk);
   FileAccounting::DrainDeferred();
   EXPECT_EQ(accounting_.nr_files(), 1);
-  EXPECT_EQ((*pinned)->credentials(), credentials_);
+  EXPECT_EQ((*pinned)->opener(), credentials_.get());
   accounting_.Put(*pinned);
   FileAccounting::DrainDeferred();
   EXPECT_EQ(accounting_.nr_files(), 0);

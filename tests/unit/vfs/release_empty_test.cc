@@ -262,7 +262,7 @@ TEST_P(ReleaseEmptyTest, R6AnExtraReferenceKeepsTheFile) {
   EXPECT_EQ(vfs().files.extra_references_total(), 1);
   EXPECT_EQ(deferred(), deferred_before);  // not the last reference yet
   EXPECT_EQ(live_objects::Count(ObjectKind::kFile), live + 1);
-  EXPECT_EQ(file->credentials(), p.session().credentials());
+  EXPECT_EQ(file->opener(), p.session().credentials().get());
   EXPECT_EQ(hooks_.freed, 0);
   vfs().files.Put(file);
   EXPECT_EQ(deferred(), deferred_before + 1);
