@@ -16,7 +16,7 @@ namespace {
 constexpr const char* kFooter =
     "Exit status: 0 all answers were right; 1 wrong answers or unexpected "
     "errors; 2 usage;\n3 the server cannot be reached or went away (what was "
-    "measured is printed all the same).\n"
+    "measured is printed all the same);\n4 a condition of --slo was missed.\n"
     "A first run: vfsload run --scenario openneg --batch 1,1000 --duration 5s";
 
 // glibc gives large buffers back to the system as soon as they are free, and
@@ -114,8 +114,13 @@ void AddRunOptions(CLI::App* run, RunOptions* options) {
                   "host:port of the server's metrics, for its CPU time an "
                   "operation");
   run->add_option("--json", options->json, "Write the results to this file");
+  run->add_option("--slo", options->slo,
+                  "What every phase has to meet, else exit status 4: "
+                  "p99<2ms,errors<0.1%,ops>5000 (also p50 ... max, dropped, "
+                  "late)");
   run->add_option("--linger", options->linger,
-                  "Go on serving metrics for so long after the end")
+                  "Go on serving metrics after the end until they are scraped, "
+                  "at most for so long")
       ->capture_default_str();
   run->add_flag("-q,--quiet", options->quiet, "No live line, only the results");
 }

@@ -351,7 +351,15 @@ void Phase::CloseConnections(PhaseResult* result) {
   const auto note = [result](const auto& outcome) {
     if (!outcome && !result->failure) result->failure = outcome.error();
   };
-  for (const auto& connection : connections_) note(connection->Close());
+  for (const auto& connection : connections_) {
+    const size_t held = connection->held_files();
+    const auto closed = connection->Close();
+    note(closed);
+    // A load that broke off leaves what it could not close.
+    if (closed && !result->failure && *closed > held) {
+      result->leaked_handles += *closed - held;
+    }
+  }
   connections_.clear();
   if (directory_) note(directory_->Remove());
 }

@@ -99,9 +99,12 @@ struct PhaseResult {
   // A call failed without an answer of the file system.
   std::optional<vfsclient::Error> failure;
   std::vector<std::string> complaints;
+  // Handles that the load should have closed, and that were still open when
+  // its sessions ended.
+  uint64_t leaked_handles = 0;
   bool interrupted = false;
 
-  bool ok() const { return wrong == 0 && !failure; }
+  bool ok() const { return wrong == 0 && !failure && leaked_handles == 0; }
 };
 
 // Why a phase could not start.

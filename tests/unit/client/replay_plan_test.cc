@@ -9,7 +9,7 @@ namespace {
 
 ReplayPlan PlanOf(std::string_view text) {
   const StraceLog log = StraceLog::Parse(text);
-  ReplayPlan plan = ReplayPlan::Make(log, "/root");
+  ReplayPlan plan = ReplayPlan::Make(log, "/below");
   // Every call is accounted for, once.
   size_t left_out = 0;
   for (const auto& [reason, count] : plan.left_out) left_out += count;
@@ -32,7 +32,7 @@ TEST(ReplayPlan, OpenStatClose) {
       "1 read(3, \"\", 10) = 0\n"
       "1 close(3) = 0\n");
   ASSERT_EQ(plan.operations.size(), 3u);
-  EXPECT_EQ(plan.operations[0].operation.open().path(), "/root/a");
+  EXPECT_EQ(plan.operations[0].operation.open().path(), "/below/a");
   EXPECT_EQ(plan.operations[1].uses, 0u);
   EXPECT_EQ(plan.operations[1].operation.stat().path(), "");
   EXPECT_EQ(plan.operations[2].uses, 0u);
@@ -89,7 +89,7 @@ TEST(ReplayPlan, ThreadsShareATable) {
       "1 stat(\"x\", {st_mode=S_IFREG|0644, ...}) = 0\n"
       "1 close(3) = 0\n");
   EXPECT_EQ(Closes(plan), 1u);
-  EXPECT_EQ(plan.operations[3].operation.stat().path(), "/root/d/x");
+  EXPECT_EQ(plan.operations[3].operation.stat().path(), "/below/d/x");
 }
 
 TEST(ReplayPlan, RelativePathsAreTheProcesss) {
@@ -102,9 +102,9 @@ TEST(ReplayPlan, RelativePathsAreTheProcesss) {
       "1 stat(\"b\", 0x7) = -1 ENOENT (No such file or directory)\n"
       "2 openat(AT_FDCWD, \"..\", O_RDONLY|O_DIRECTORY) = 3\n"
       "2 unlinkat(3, \"c\", 0) = 0\n");
-  EXPECT_EQ(plan.operations[0].operation.stat().path(), "/root/src/a");
-  EXPECT_EQ(plan.operations[2].operation.stat().path(), "/root/src/sub/a");
-  EXPECT_EQ(plan.operations[3].operation.stat().path(), "/root/src/b");
+  EXPECT_EQ(plan.operations[0].operation.stat().path(), "/below/src/a");
+  EXPECT_EQ(plan.operations[2].operation.stat().path(), "/below/src/sub/a");
+  EXPECT_EQ(plan.operations[3].operation.stat().path(), "/below/src/b");
   EXPECT_EQ(plan.operations[3].expected_errno, 2);
   EXPECT_EQ(plan.operations[5].operation.unlink().path(), "c");
   EXPECT_EQ(plan.operations[5].uses, 4u);
