@@ -78,6 +78,7 @@ int Run(const Options& options) {
   std::expected<std::unique_ptr<rpc::Server>, std::string> server =
       rpc::Server::Start(options.server, (*instance)->backend());
   if (!server.has_value()) return Fail(server.error());
+  termination.Serve();
 
   std::unique_ptr<metrics::MetricsServer> metrics;
   if (options.metrics.has_value()) {
