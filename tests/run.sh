@@ -17,7 +17,7 @@ Labels: a test's label is the name of its folder under tests/:
   lint           include floors, formatting, proto style, scripts; builds nothing
   unit           one noun of the code each
   contract       the core's invariants, with object counts back at baseline
-  differential   the core against this machine's kernel
+  differential   the core and the service against this machine's kernel
   stress         many threads, short
   fuzz           random input, short
   e2e            the real programs, and clients in other languages

@@ -10,6 +10,7 @@
 #include "client/ctl/health_command.h"
 #include "client/ctl/info_command.h"
 #include "client/ctl/ls_command.h"
+#include "client/ctl/mount_command.h"
 #include "client/ctl/stat_command.h"
 #include "client/lib/address.h"
 
@@ -92,6 +93,41 @@ int Main(int argc, char** argv) {
       "all, none, or names separated by commas: these on, the others off");
   fast_paths_app->callback(
       [&] { command = [&] { return RunFastPaths(global, fast_paths); }; });
+
+  MountOptions mount;
+  CLI::App* mount_app = app.add_subcommand(
+      "mount", "Mount an empty tree, or a directory once more, at PATH");
+  mount_app->add_option("PATH", mount.path, "The mount point: a directory")
+      ->required();
+  CLI::Option* bind = mount_app->add_option(
+      "--bind", mount.bind, "Mount this directory of the namespace once more");
+  mount_app
+      ->add_flag("--remount", mount.remount,
+                 "Mount nothing new: other options for what is mounted there")
+      ->excludes(bind);
+  mount_app->add_flag("-r,--read-only", mount.read_only,
+                      "Changes in it are EROFS");
+  mount_app->add_flag("--no-direct-io", mount.no_direct_io,
+                      "Opens with O_DIRECT are EINVAL in it");
+  mount_app->callback(
+      [&] { command = [&] { return RunMount(global, mount); }; });
+
+  UnmountOptions unmount;
+  CLI::App* unmount_app =
+      app.add_subcommand("unmount", "Unmount what is mounted at PATH");
+  unmount_app->add_option("PATH", unmount.path, "The root of the mount")
+      ->required();
+  unmount_app->add_flag("-l,--lazy", unmount.lazy,
+                        "Detach now, end when the last user is gone");
+  unmount_app->callback(
+      [&] { command = [&] { return RunUnmount(global, unmount); }; });
+
+  MountsOptions mounts;
+  CLI::App* mounts_app =
+      app.add_subcommand("mounts", "All mounts, in the order of mounting");
+  mounts_app->add_flag("--json", mounts.json, "As one JSON array");
+  mounts_app->callback(
+      [&] { command = [&] { return RunMounts(global, mounts); }; });
 
   try {
     app.parse(argc, argv);

@@ -40,22 +40,6 @@ bool IsUtf8(std::string_view bytes) {
   return true;
 }
 
-void SetOldPath(std::string_view path, vfs::v1::RenameRequest* request) {
-  if (IsUtf8(path)) {
-    request->set_old_path(path.data(), path.size());
-  } else {
-    request->set_raw_old_path(path.data(), path.size());
-  }
-}
-
-void SetNewPath(std::string_view path, vfs::v1::RenameRequest* request) {
-  if (IsUtf8(path)) {
-    request->set_new_path(path.data(), path.size());
-  } else {
-    request->set_raw_new_path(path.data(), path.size());
-  }
-}
-
 const std::string& NameOf(const vfs::v1::DirectoryEntry& entry) {
   return entry.has_raw_name() ? entry.raw_name() : entry.name();
 }

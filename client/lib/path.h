@@ -29,8 +29,28 @@ void SetPath(std::optional<std::string_view> path, Request* request) {
   }
 }
 
-void SetOldPath(std::string_view path, vfs::v1::RenameRequest* request);
-void SetNewPath(std::string_view path, vfs::v1::RenameRequest* request);
+// The same for the two paths of a rename or a link.
+template <class Request>
+void SetOldPath(std::optional<std::string_view> path, Request* request) {
+  if (!path) {
+    request->clear_old_path_kind();
+  } else if (IsUtf8(*path)) {
+    request->set_old_path(path->data(), path->size());
+  } else {
+    request->set_raw_old_path(path->data(), path->size());
+  }
+}
+
+template <class Request>
+void SetNewPath(std::optional<std::string_view> path, Request* request) {
+  if (!path) {
+    request->clear_new_path_kind();
+  } else if (IsUtf8(*path)) {
+    request->set_new_path(path->data(), path->size());
+  } else {
+    request->set_raw_new_path(path->data(), path->size());
+  }
+}
 
 // The name of an entry, whichever way it came.
 const std::string& NameOf(const vfs::v1::DirectoryEntry& entry);

@@ -43,18 +43,14 @@ struct Message {
   };
   std::vector<Count> counts;
 
-  Message(std::vector<const Unit*> message_units, uint64_t session)
-      : units(std::move(message_units)) {
-    const std::string encoded = EncodeBatch(units, session);
-    encoded_size = encoded.size();
-    bytes = ToByteBuffer(encoded);
+  Message(std::vector<const Unit*> message_units, EncodedBatch encoded)
+      : encoded_size(encoded.bytes.size()),
+        units(std::move(message_units)),
+        steps(std::move(encoded.steps)) {
+    bytes = ToByteBuffer(encoded.bytes);
     std::map<std::pair<Operation, int>, uint64_t> sums;
-    for (const Unit* unit : units) {
-      for (const Step& step : unit->steps) {
-        steps.push_back(&step);
-        ++sums[{KindOf(step.operation), step.expected.errno_code}];
-      }
-    }
+    for (const Step* step : steps)
+      ++sums[{KindOf(step->operation), step->expected.errno_code}];
     for (const auto& [key, n] : sums) {
       counts.push_back({key.first, key.second, n});
     }
@@ -63,8 +59,12 @@ struct Message {
 
 class BatchLane final : public Lane {
  public:
-  BatchLane(const LaneContext& context, SlotUnits units, size_t window)
-      : lane_(context), units_(std::move(units)), window_(window) {}
+  BatchLane(const LaneContext& context, SlotUnits units,
+            const BatchShape& shape)
+      : lane_(context),
+        units_(std::move(units)),
+        window_(shape.window),
+        columns_(shape.columns) {}
 
   // Lays the units out as messages.
   std::expected<void, std::string> Prepare(size_t operations) {
@@ -134,9 +134,18 @@ class BatchLane final : public Lane {
     return &tag;
   }
 
+  std::expected<EncodedBatch, std::string> Encode(
+      const std::vector<const Unit*>& units) const {
+    const uint64_t session = lane_.connection.session().id();
+    return columns_ ? EncodeColumns(units, session)
+                    : EncodeBatch(units, session);
+  }
+
   std::expected<void, std::string> AddMessage(std::vector<const Unit*> units) {
     const auto& limits = lane_.connection.session().info();
-    Message message(std::move(units), lane_.connection.session().id());
+    auto encoded = Encode(units);
+    if (!encoded) return std::unexpected(encoded.error());
+    Message message(std::move(units), *std::move(encoded));
     if (message.steps.size() > limits.max_batch_operations()) {
       return std::unexpected(fmt::format(
           "a message of {} operations is over the server's limit of {}; use a "
@@ -220,7 +229,9 @@ class BatchLane final : public Lane {
     std::vector<const Unit*> rest(
         message->units.begin(),
         message->units.begin() + static_cast<ptrdiff_t>(taken));
-    tail_.emplace_back(std::move(rest), lane_.connection.session().id());
+    // What is a part of a message that could be encoded can be encoded.
+    EncodedBatch encoded = Encode(rest).value();
+    tail_.emplace_back(std::move(rest), std::move(encoded));
     return &tail_.back();
   }
 
@@ -306,6 +317,7 @@ class BatchLane final : public Lane {
   LaneContext lane_;
   const SlotUnits units_;
   const size_t window_;
+  const bool columns_;
   std::deque<Message> messages_;
   std::deque<Message> tail_;
   size_t next_ = 0;
@@ -334,8 +346,7 @@ class BatchLane final : public Lane {
 
 std::expected<std::unique_ptr<Lane>, std::string> MakeBatchLane(
     const LaneContext& context, SlotUnits units, const BatchShape& shape) {
-  auto lane =
-      std::make_unique<BatchLane>(context, std::move(units), shape.window);
+  auto lane = std::make_unique<BatchLane>(context, std::move(units), shape);
   if (auto prepared = lane->Prepare(shape.operations); !prepared) {
     return std::unexpected(prepared.error());
   }

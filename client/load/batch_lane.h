@@ -24,6 +24,8 @@ struct BatchShape {
   size_t operations = 1000;
   // Messages in flight.
   size_t window = 8;
+  // Operations of a kind together, in columns.
+  bool columns = false;
 };
 
 // The error says that a message would be over a limit of the server.

@@ -52,6 +52,9 @@ class Connection {
   std::expected<std::span<const HeldFile>, std::string> HeldFiles(
       const FileCatalog& catalog);
 
+  // How many files the session holds open for the load.
+  size_t held_files() const { return held_.size(); }
+
   // Closes the session.
   std::expected<uint32_t, vfsclient::Error> Close() { return session_.Close(); }
   // Instead, when the server is gone.

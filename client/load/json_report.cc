@@ -79,7 +79,37 @@ ordered_json OpenLoopJson(const PhaseResult& result) {
   };
 }
 
-ordered_json PhaseJson(const PhaseResult& result) {
+ordered_json SloJson(const PhaseResult& result, const Slo& slo) {
+  ordered_json json = ordered_json::array();
+  for (const SloVerdict& verdict : slo.Judge(result)) {
+    json.push_back({{"condition", verdict.condition},
+                    {"measured", verdict.measured},
+                    {"met", verdict.met}});
+  }
+  return json;
+}
+
+// Second by second.
+ordered_json TimelineJson(const Timeline& timeline) {
+  ordered_json json = ordered_json::array();
+  for (const TimelinePoint& point : timeline) {
+    json.push_back({{"seconds", point.seconds},
+                    {"interval_seconds", point.interval_seconds},
+                    {"phase", StageName(point.stage)},
+                    {"operations", point.operations},
+                    {"errors", point.errors},
+                    {"failed", point.failed},
+                    {"wrong", point.wrong},
+                    {"dropped", point.dropped},
+                    {"service_p50_us", Microseconds(point.service_p50)},
+                    {"service_p99_us", Microseconds(point.service_p99)},
+                    {"response_p50_us", Microseconds(point.response_p50)},
+                    {"response_p99_us", Microseconds(point.response_p99)}});
+  }
+  return json;
+}
+
+ordered_json PhaseJson(const PhaseResult& result, const Slo& slo) {
   const uint64_t operations = result.totals.Operations();
   const double seconds = std::chrono::duration<double>(result.measured).count();
   const PhaseOptions& options = result.options;
@@ -88,6 +118,7 @@ ordered_json PhaseJson(const PhaseResult& result) {
       {"scenario", result.scenario},
       {"mode", options.batched() ? "batch" : "unary"},
       {"batch", options.batched() ? options.batch : 1},
+      {"columns", options.batched() && options.columns},
       {"threads", options.threads},
       {"connections", options.connections},
       {"in_flight", options.in_flight},
@@ -100,6 +131,7 @@ ordered_json PhaseJson(const PhaseResult& result) {
       {"results", ResultsJson(result.totals)},
       {"failed_calls", FailuresJson(result.totals)},
       {"wrong", result.wrong},
+      {"leaked_handles", result.leaked_handles},
       {"wrong_samples", result.complaints},
       {"failure", result.failure ? ordered_json(result.failure->Text())
                                  : ordered_json(nullptr)},
@@ -113,6 +145,8 @@ ordered_json PhaseJson(const PhaseResult& result) {
        CpuJson(result.server_cpu_seconds, operations)},
       {"client_cpu_us_per_operation",
        CpuJson(result.client_cpu_seconds, operations)},
+      {"slo", SloJson(result, slo)},
+      {"timeline", TimelineJson(result.timeline)},
       {"bottleneck",
        {{"limit", LimitName(bottleneck.limit)}, {"text", bottleneck.text}}},
   };
@@ -137,7 +171,7 @@ ordered_json JsonReport(const RunHeader& header,
       {"exit_status", header.exit_status},
       {"phases", ordered_json::array()}};
   for (const PhaseResult& result : results) {
-    json["phases"].push_back(PhaseJson(result));
+    json["phases"].push_back(PhaseJson(result, header.slo));
   }
   return json;
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "client/load/phase.h"
+#include "client/load/slo.h"
 
 namespace vfsload {
 
@@ -24,6 +25,7 @@ struct RunHeader {
   std::string started;
   bool interrupted = false;
   int exit_status = 0;
+  Slo slo;
 };
 
 nlohmann::ordered_json JsonReport(const RunHeader& header,

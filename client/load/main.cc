@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "client/load/replay_command.h"
 #include "client/load/run.h"
 #include "client/load/scenario.h"
 #include "client/load/version.h"
@@ -15,7 +16,7 @@ namespace {
 constexpr const char* kFooter =
     "Exit status: 0 all answers were right; 1 wrong answers or unexpected "
     "errors; 2 usage;\n3 the server cannot be reached or went away (what was "
-    "measured is printed all the same).\n"
+    "measured is printed all the same);\n4 a condition of --slo was missed.\n"
     "A first run: vfsload run --scenario openneg --batch 1,1000 --duration 5s";
 
 // glibc gives large buffers back to the system as soon as they are free, and
@@ -57,6 +58,8 @@ void AddRunOptions(CLI::App* run, RunOptions* options) {
   run->add_option("--warmup", options->warmup,
                   "Time before the measurement, of each phase")
       ->capture_default_str();
+  run->add_flag("--columns", options->columns,
+                "Batches in columns: operations of a kind together");
   run->add_option("--batch", options->batches,
                   "Operations a message; 0 or 1: unary calls; a list "
                   "(1,1000): each phase once for each")
@@ -111,10 +114,42 @@ void AddRunOptions(CLI::App* run, RunOptions* options) {
                   "host:port of the server's metrics, for its CPU time an "
                   "operation");
   run->add_option("--json", options->json, "Write the results to this file");
+  run->add_option("--slo", options->slo,
+                  "What every phase has to meet, else exit status 4: "
+                  "p99<2ms,errors<0.1%,ops>5000 (also p50 ... max, dropped, "
+                  "late)");
   run->add_option("--linger", options->linger,
-                  "Go on serving metrics for so long after the end")
+                  "Go on serving metrics after the end until they are scraped, "
+                  "at most for so long")
       ->capture_default_str();
   run->add_flag("-q,--quiet", options->quiet, "No live line, only the results");
+}
+
+void AddReplayOptions(CLI::App* replay, ReplayCommandOptions* options) {
+  replay
+      ->add_option("--target", options->target,
+                   "The server: host:port or unix:PATH")
+      ->capture_default_str();
+  replay
+      ->add_option("--trace", options->trace,
+                   "What strace -f wrote; may be compressed (.gz, .xz)")
+      ->required();
+  replay
+      ->add_option("--batch", options->batch,
+                   "Operations a message; 0 or 1: unary calls")
+      ->capture_default_str()
+      ->check(CLI::Range(size_t{0}, size_t{1'000'000}));
+  replay
+      ->add_option("--speed", options->speed,
+                   "max: as fast as it goes; a factor: so much faster than "
+                   "the trace was (1: its own timing; needs strace -ttt)")
+      ->capture_default_str();
+  replay
+      ->add_option("--tree", options->tree,
+                   "Where to make the directory that the namespace of the "
+                   "trace is put in")
+      ->capture_default_str();
+  replay->add_option("--json", options->json, "Write the results to this file");
 }
 
 int Main(int argc, char** argv) {
@@ -127,13 +162,19 @@ int Main(int argc, char** argv) {
   RunOptions options;
   CLI::App* run = app.add_subcommand("run", "Run scenarios against a server");
   AddRunOptions(run, &options);
+  ReplayCommandOptions replay_options;
+  CLI::App* replay = app.add_subcommand(
+      "replay", "Ask a server what a trace's programs asked their kernel");
+  AddReplayOptions(replay, &replay_options);
   CLI::App* scenarios = app.add_subcommand("scenarios", "List the scenarios");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
     fmt::print(stderr, "vfsload: {}\nTry 'vfsload {}--help'.\n", error.what(),
-               run->parsed() ? "run " : "");
+               run->parsed()      ? "run "
+               : replay->parsed() ? "replay "
+                                  : "");
     return static_cast<int>(ExitStatus::kUsage);
   }
   if (scenarios->parsed()) {
@@ -141,6 +182,7 @@ int Main(int argc, char** argv) {
     return static_cast<int>(ExitStatus::kOk);
   }
   KeepLargeBuffers();
+  if (replay->parsed()) return static_cast<int>(RunReplay(replay_options));
   return static_cast<int>(Run(options));
 }
 

@@ -288,12 +288,14 @@ void AddProcess(std::vector<MetricFamily>* families) {
 }  // namespace
 
 std::vector<MetricFamily> LoadCollector::Collect() const {
+  const bool done = status_.description().stage == Stage::kDone;
   const Totals totals = status_.Read();
   std::vector<MetricFamily> families;
   AddCalls(totals, &families);
   AddOperations(totals, &families);
   AddRun(status_, totals, &families);
   AddProcess(&families);
+  if (done) final_scraped_ = true;
   return families;
 }
 

@@ -14,6 +14,7 @@
 #include <prometheus/metric_family.h>
 #include <prometheus/metric_type.h>
 
+#include <atomic>
 #include <expected>
 #include <memory>
 #include <string>
@@ -28,9 +29,12 @@ class LoadCollector : public prometheus::Collectable {
  public:
   explicit LoadCollector(const RunStatus& status) : status_(status) {}
   std::vector<prometheus::MetricFamily> Collect() const override;
+  // Somebody has read the totals after the load's end.
+  bool final_scraped() const { return final_scraped_.load(); }
 
  private:
   const RunStatus& status_;
+  mutable std::atomic<bool> final_scraped_{false};
 };
 
 class MetricsEndpoint {
@@ -41,6 +45,7 @@ class MetricsEndpoint {
 
   // "127.0.0.1:9152", with the port that is in use.
   const std::string& address() const { return address_; }
+  bool final_scraped() const { return collector_->final_scraped(); }
 
  private:
   MetricsEndpoint() = default;

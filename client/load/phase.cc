@@ -173,8 +173,8 @@ std::expected<void, PhaseFailure> Phase::PrepareLanes() {
     if (options_.batched()) {
       auto units = MakeUnits(connection, worker, slot++);
       if (!units) return std::unexpected(units.error());
-      auto lane =
-          MakeBatchLane(context, *std::move(units), {options_.batch, share});
+      auto lane = MakeBatchLane(context, *std::move(units),
+                                {options_.batch, share, options_.columns});
       if (!lane) return std::unexpected(PhaseFailure{lane.error()});
       workers_[worker]->AddLane(*std::move(lane));
       continue;
@@ -351,7 +351,15 @@ void Phase::CloseConnections(PhaseResult* result) {
   const auto note = [result](const auto& outcome) {
     if (!outcome && !result->failure) result->failure = outcome.error();
   };
-  for (const auto& connection : connections_) note(connection->Close());
+  for (const auto& connection : connections_) {
+    const size_t held = connection->held_files();
+    const auto closed = connection->Close();
+    note(closed);
+    // A load that broke off leaves what it could not close.
+    if (closed && !result->failure && *closed > held) {
+      result->leaked_handles += *closed - held;
+    }
+  }
   connections_.clear();
   if (directory_) note(directory_->Remove());
 }
@@ -359,7 +367,8 @@ void Phase::CloseConnections(PhaseResult* result) {
 }  // namespace
 
 std::string PhaseOptions::Mode() const {
-  return batched() ? fmt::format("batch {}", batch) : "unary";
+  return batched() ? fmt::format("{} {}", columns ? "columns" : "batch", batch)
+                   : "unary";
 }
 
 std::string PhaseOptions::Loop() const {

@@ -40,6 +40,8 @@ struct PhaseOptions {
   const Mix* mix = nullptr;
   // Most operations a message; 0 or 1: unary calls.
   size_t batch = 1;
+  // Batched: in columns.
+  bool columns = false;
   size_t threads = 1;
   size_t connections = 4;
   // Calls or messages in flight, over all connections.
@@ -53,7 +55,7 @@ struct PhaseOptions {
   std::optional<OpenLoop> open_loop;
 
   bool batched() const { return batch > 1; }
-  // "unary" or "batch 1000".
+  // "unary", "batch 1000" or "columns 1000".
   std::string Mode() const;
   // "closed" or "open, constant 5000/s".
   std::string Loop() const;
@@ -97,9 +99,12 @@ struct PhaseResult {
   // A call failed without an answer of the file system.
   std::optional<vfsclient::Error> failure;
   std::vector<std::string> complaints;
+  // Handles that the load should have closed, and that were still open when
+  // its sessions ended.
+  uint64_t leaked_handles = 0;
   bool interrupted = false;
 
-  bool ok() const { return wrong == 0 && !failure; }
+  bool ok() const { return wrong == 0 && !failure && leaked_handles == 0; }
 };
 
 // Why a phase could not start.

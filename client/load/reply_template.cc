@@ -24,6 +24,16 @@ constexpr uint32_t kHandleTag =
     WireFormatLite::MakeTag(vfs::v1::OpenResponse::kHandleFieldNumber,
                             WireFormatLite::WIRETYPE_FIXED64);
 
+constexpr uint32_t kGroupsTag =
+    WireFormatLite::MakeTag(vfs::v1::BatchResponse::kGroupsFieldNumber,
+                            WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
+constexpr uint32_t kOpenColumnsTag =
+    WireFormatLite::MakeTag(vfs::v1::ColumnGroupResult::kOpenFieldNumber,
+                            WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
+constexpr uint32_t kHandlesTag =
+    WireFormatLite::MakeTag(vfs::v1::OpenResultColumns::kHandlesFieldNumber,
+                            WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
+
 constexpr size_t kHandleBytes = 8;
 
 // Calls `enter` inside every field with `tag` up to the current limit, and
@@ -59,10 +69,15 @@ bool ForEachMessage(CodedInputStream* in, uint32_t wanted, Enter enter) {
 
 void ReplyTemplate::Learn(std::string_view reply) {
   handles_.clear();
-  CodedInputStream in(reinterpret_cast<const uint8_t*>(reply.data()),
-                      static_cast<int>(reply.size()));
-  in.PushLimit(static_cast<int>(reply.size()));
-  learnt_ = ForEachMessage(&in, kResultsTag, [&] {
+  bytes_ = reply;
+  learnt_ = LearnRows() && LearnColumns();
+}
+
+bool ReplyTemplate::LearnRows() {
+  CodedInputStream in(reinterpret_cast<const uint8_t*>(bytes_.data()),
+                      static_cast<int>(bytes_.size()));
+  in.PushLimit(static_cast<int>(bytes_.size()));
+  return ForEachMessage(&in, kResultsTag, [&] {
     return ForEachMessage(&in, kOpenTag, [&] {
       return ForEach(&in, kHandleTag, [&] {
         handles_.push_back(static_cast<size_t>(in.CurrentPosition()));
@@ -70,7 +85,26 @@ void ReplyTemplate::Learn(std::string_view reply) {
       });
     });
   });
-  bytes_ = reply;
+}
+
+bool ReplyTemplate::LearnColumns() {
+  CodedInputStream in(reinterpret_cast<const uint8_t*>(bytes_.data()),
+                      static_cast<int>(bytes_.size()));
+  in.PushLimit(static_cast<int>(bytes_.size()));
+  return ForEachMessage(&in, kGroupsTag, [&] {
+    return ForEachMessage(&in, kOpenColumnsTag, [&] {
+      return ForEachMessage(&in, kHandlesTag, [&] {
+        while (in.BytesUntilLimit() > 0) {
+          const auto at = static_cast<size_t>(in.CurrentPosition());
+          uint64_t handle = 0;
+          if (!in.ReadLittleEndian64(&handle)) return false;
+          // A 0 is an open that must fail again.
+          if (handle != 0) handles_.push_back(at);
+        }
+        return true;
+      });
+    });
+  });
 }
 
 bool ReplyTemplate::Matches(std::string_view reply) const {

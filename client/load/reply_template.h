@@ -26,6 +26,9 @@ class ReplyTemplate {
   bool Matches(std::string_view reply) const;
 
  private:
+  bool LearnRows();
+  bool LearnColumns();
+
   std::string bytes_;
   // Where the eight bytes of a handle start, ascending.
   std::vector<size_t> handles_;

@@ -228,6 +228,18 @@ std::string Table(const std::vector<PhaseResult>& results) {
          "are two); errors that a scenario expects are not wrong\n";
 }
 
+std::string SloTable(const std::vector<PhaseResult>& results, const Slo& slo) {
+  std::vector<Row> rows = {{"scenario", "mode", "wanted", "measured", ""}};
+  for (const PhaseResult& result : results) {
+    for (const SloVerdict& verdict : slo.Judge(result)) {
+      rows.push_back({result.scenario, result.options.Mode(), verdict.condition,
+                      verdict.measured, verdict.met ? "met" : "MISSED"});
+    }
+  }
+  constexpr std::array<size_t, 4> kLeft = {0, 1, 2, 4};
+  return Align(rows, kLeft);
+}
+
 std::string CountTable(const std::vector<PhaseResult>& results) {
   std::vector<Row> rows = {{"scenario", "mode", "N", "R", "t,s"}};
   for (const PhaseResult& result : results) {
@@ -249,6 +261,10 @@ std::string Complaints(const std::vector<PhaseResult>& results) {
         fmt::format("{}, {}", result.scenario, result.options.Mode());
     for (const std::string& complaint : result.complaints) {
       text += fmt::format("wrong answer ({}): {}\n", where, complaint);
+    }
+    if (result.leaked_handles > 0) {
+      text += fmt::format("not closed ({}): {} handles at the end\n", where,
+                          Grouped(result.leaked_handles));
     }
     if (result.failure) {
       text += fmt::format("failed ({}): {}\n", where, result.failure->Text());

@@ -8,6 +8,7 @@
 
 #include "client/load/phase.h"
 #include "client/load/recorder.h"
+#include "client/load/slo.h"
 
 namespace vfsload {
 
@@ -18,6 +19,9 @@ std::string LiveLine(const RunStatus::Description& description, double seconds,
 // The final table: a row a phase, and for mixes a row an operation below it;
 // with the notes that say how to read it.
 std::string Table(const std::vector<PhaseResult>& results);
+
+// Each condition and whether each phase met it.
+std::string SloTable(const std::vector<PhaseResult>& results, const Slo& slo);
 
 // The table of a counted load: N threads, R units each, seconds.
 std::string CountTable(const std::vector<PhaseResult>& results);

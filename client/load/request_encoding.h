@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <expected>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,9 +42,19 @@ class UnaryRequest {
   grpc::ByteBuffer constant_;
 };
 
-// Units, one after the other, as one message of a batch stream.
-std::string EncodeBatch(const std::vector<const Unit*>& units,
-                        uint64_t session);
+// A message of a batch stream, and the steps in the order of its answers.
+struct EncodedBatch {
+  std::string bytes;
+  std::vector<const Step*> steps;
+};
+
+// Units, one after the other.
+EncodedBatch EncodeBatch(const std::vector<const Unit*>& units,
+                         uint64_t session);
+// In columns: units that differ in their paths only share groups, one for each
+// of their steps. The error says, for people, what has no such form.
+std::expected<EncodedBatch, std::string> EncodeColumns(
+    const std::vector<const Unit*>& units, uint64_t session);
 
 }  // namespace vfsload
 

@@ -50,13 +50,14 @@ struct ParsedOptions {
   std::vector<Mix> mixes;
   std::chrono::nanoseconds linger{0};
   Identity identity;
+  Slo slo;
 };
 
 std::expected<ParsedOptions, std::string> ParseOptions(
     const RunOptions& options) {
   const auto address = Address::Parse(options.target);
   if (!address) return std::unexpected("--target: " + address.error());
-  ParsedOptions parsed{*address, std::nullopt, {}, {}, {}};
+  ParsedOptions parsed{*address, std::nullopt, {}, {}, {}, {}};
   if (!options.server_metrics.empty()) {
     const auto metrics = Address::Parse(options.server_metrics);
     if (!metrics) {
@@ -75,6 +76,11 @@ std::expected<ParsedOptions, std::string> ParseOptions(
   const auto linger = ParseDuration(options.linger);
   if (!linger) return std::unexpected("--linger: " + linger.error());
   parsed.linger = *linger;
+  if (!options.slo.empty()) {
+    auto slo = Slo::Parse(options.slo);
+    if (!slo) return std::unexpected("--slo: " + slo.error());
+    parsed.slo = *std::move(slo);
+  }
   if (options.anonymous && (options.uid || options.gid)) {
     return std::unexpected("--anonymous goes with neither --uid nor --gid");
   }
@@ -129,6 +135,7 @@ class RunCommand {
     header_.run_id = status_.run_id();
     header_.target = options_.target;
     header_.started = NowText();
+    header_.slo = parsed_.slo;
     if (!options_.json.empty()) {
       json_.open(options_.json);
       if (!json_) {
@@ -148,15 +155,32 @@ class RunCommand {
     ExitStatus status = RunPhases();
     status_.SetStage(Stage::kDone);
     if (status == ExitStatus::kOk) status = Judge();
-    Report(status);
+    // What cannot be written is as wrong as what cannot be measured.
+    if (!Report(status) && status == ExitStatus::kOk) {
+      status = ExitStatus::kWrong;
+    }
     if (endpoint_ != nullptr && parsed_.linger.count() > 0 && !Interrupted()) {
-      Say("metrics stay for {}", DurationText(parsed_.linger));
-      SleepUntil(std::chrono::steady_clock::now() + parsed_.linger);
+      Say("metrics stay until they are scraped, at most for {}",
+          DurationText(parsed_.linger));
+      Linger();
     }
     return status;
   }
 
  private:
+  // Until the last totals were read, or the time is over.
+  void Linger() const {
+    constexpr std::chrono::milliseconds kLook{20}, kReplyGoesOut{200};
+    const auto end = std::chrono::steady_clock::now() + parsed_.linger;
+    while (!endpoint_->final_scraped() && !Interrupted() &&
+           std::chrono::steady_clock::now() < end) {
+      SleepUntil(std::chrono::steady_clock::now() + kLook);
+    }
+    if (endpoint_->final_scraped()) {
+      SleepUntil(std::chrono::steady_clock::now() + kReplyGoesOut);
+    }
+  }
+
   size_t MostThreads() const {
     size_t most = 1;
     for (const PhaseOptions& phase : phases_) {
@@ -289,15 +313,22 @@ class RunCommand {
         return ExitStatus::kUnreachable;
       }
       if (!result.ok()) status = ExitStatus::kWrong;
+      if (status == ExitStatus::kOk && !AllMet(parsed_.slo.Judge(result))) {
+        status = ExitStatus::kSloMissed;
+      }
     }
     return status;
   }
 
-  void Report(ExitStatus status) {
+  // Whether all of it could be written.
+  bool Report(ExitStatus status) {
     header_.interrupted = Interrupted();
     header_.exit_status = static_cast<int>(status);
     if (!results_.empty()) {
       fmt::print("{}", Table(results_));
+      if (!parsed_.slo.empty()) {
+        fmt::print("\n{}", SloTable(results_, parsed_.slo));
+      }
       if (options_.count) fmt::print("\n{}", CountTable(results_));
       std::fflush(stdout);
     }
@@ -308,9 +339,12 @@ class RunCommand {
                          nlohmann::ordered_json::error_handler_t::replace)
             << '\n';
       json_.close();
-      if (!json_)
+      if (!json_) {
         fmt::print(stderr, "vfsload: cannot write {}\n", options_.json);
+        return false;
+      }
     }
+    return true;
   }
 
   const RunOptions& options_;
@@ -396,6 +430,7 @@ std::expected<std::vector<PhaseOptions>, std::string> PlanPhases(
       PhaseOptions phase;
       phase.mix = &mix;
       phase.batch = std::max<size_t>(batch, 1);
+      phase.columns = options.columns;
       phase.threads = options.threads;
       phase.duration = *duration;
       phase.warmup = options.count ? std::chrono::nanoseconds(0) : *warmup;

@@ -23,6 +23,7 @@ enum class ExitStatus {
   kWrong = 1,        // wrong answers or unexpected errors
   kUsage = 2,        // the command line makes no sense
   kUnreachable = 3,  // the server cannot be reached, or went away
+  kSloMissed = 4,    // all was right, but not as asked for with --slo
 };
 
 // As the command line has them; 0 and empty mean "choose for me".
@@ -32,6 +33,8 @@ struct RunOptions {
   std::string duration = "10s";
   std::string warmup = "1s";
   std::vector<size_t> batches = {1};
+  // Batches in columns.
+  bool columns = false;
   size_t threads = 1;
   size_t connections = 0;
   size_t in_flight = 0;
@@ -50,6 +53,7 @@ struct RunOptions {
   std::string metrics;
   std::string server_metrics;
   std::string json;
+  std::string slo;
   std::string linger = "0";
   bool quiet = false;
 };

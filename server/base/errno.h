@@ -59,7 +59,8 @@ enum class Errno : int32_t {
 #undef VFSD_ERRNO_ENUMERATOR
 };
 
-// One more than the largest value of Errno: the size of tables indexed by it.
+// More than the largest value of Errno (all that Linux has, up to EHWPOISON):
+// the size of tables indexed by it.
 inline constexpr int32_t kErrnoLimit = 134;
 
 // "ENOENT"; "OK" for kOk; "EUNKNOWN" for a value that is not in the table.

@@ -65,8 +65,11 @@ std::string WhyPathUnusable(const std::string& path) {
   path.copy(address.sun_path, sizeof(address.sun_path) - 1);
   const auto* generic = reinterpret_cast<const sockaddr*>(&address);
   if (status.st_ino != 0) {
-    const Socket probe(AF_UNIX, SOCK_STREAM);
-    if (connect(probe.fd(), generic, sizeof(address)) == 0)
+    // Without waiting: where the backlog is full (EAGAIN), a server that hangs
+    // has the socket.
+    const Socket probe(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK);
+    if (probe.fd() < 0) return ErrorText(errno);
+    if (connect(probe.fd(), generic, sizeof(address)) == 0 || errno == EAGAIN)
       return ErrorText(EADDRINUSE);
     if (errno != ECONNREFUSED) return ErrorText(errno);
     if (unlink(path.c_str()) != 0) return ErrorText(errno);

@@ -61,7 +61,7 @@ Instance::Instance(const InstanceOptions& options,
 std::expected<std::unique_ptr<Instance>, std::string> Instance::Create(
     const InstanceOptions& options) {
   std::expected<std::vector<PlannedMount>, std::string> mounts =
-      ImportTrees(options.imports);
+      ImportTrees(options.imports, options.snapshots);
   if (!mounts.has_value()) return std::unexpected(mounts.error());
   std::unique_ptr<Instance> instance(
       new Instance(options, std::move(mounts->front().file_system)));

@@ -30,6 +30,8 @@ struct InstanceOptions {
   // Null: nobody is served without credentials.
   vfs::CredentialsRef anonymous;
   std::vector<storage::ImportSpec> imports;
+  // Snapshot files, likewise.
+  std::vector<storage::ImportSpec> snapshots;
   // How often sessions are looked at for lapsed leases.
   absl::Duration reap_interval = absl::Seconds(1);
 };

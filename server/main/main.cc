@@ -20,6 +20,7 @@
 #include "server/rpc/cpu_allowance.h"
 #include "server/rpc/grpc_log.h"
 #include "server/rpc/server.h"
+#include "server/storage/snapshot_writer.h"
 
 namespace vfsd {
 namespace {
@@ -65,9 +66,19 @@ int Run(const Options& options) {
   std::expected<std::unique_ptr<Instance>, std::string> instance =
       Instance::Create(options.instance);
   if (!instance.has_value()) return Fail(instance.error());
+  if (!options.write_snapshot.empty()) {
+    std::expected<storage::ImportReport, std::string> report =
+        storage::WriteSnapshot((*instance)->vfs().top().file_system(),
+                               options.write_snapshot);
+    if (!report.has_value()) return Fail(report.error());
+    spdlog::info("wrote {}: {}", options.write_snapshot,
+                 storage::ImportReportText(*report));
+    return 0;
+  }
   std::expected<std::unique_ptr<rpc::Server>, std::string> server =
       rpc::Server::Start(options.server, (*instance)->backend());
   if (!server.has_value()) return Fail(server.error());
+  termination.Serve();
 
   std::unique_ptr<metrics::MetricsServer> metrics;
   if (options.metrics.has_value()) {

@@ -6,9 +6,11 @@
 #include <utility>
 
 #include "server/fs/mem/mem_file_system.h"
+#include "server/storage/snapshot_loader.h"
 #include "server/storage/tree_importer.h"
 #include "server/vfs/credentials.h"
 #include "server/vfs/namespace_link.h"
+#include "server/vfs/new_inode.h"
 #include "server/vfs/root_session.h"
 #include "server/vfs/walk.h"
 
@@ -36,21 +38,26 @@ Result<vfs::PinnedPath> FindDirectory(vfs::Vfs& vfs, vfs::Session& root,
 
 Errno MakeDirectory(const vfs::PinnedPath& parent, std::string_view name) {
   vfs::FileSystem& file_system = parent.mount().file_system();
-  const Timestamp now = Timestamp::Now();
-  vfs::Inode::Init init;
-  init.mode = vfs::linux_abi::kSIfdir | 0755;
-  init.ino = file_system.NextInodeNumber();
-  init.nlink = 2;
-  init.atime = init.mtime = init.ctime = init.btime = now;
-  auto inode = vfs::PinnedInode::Adopt(new vfs::Inode(std::move(init)));
-  return vfs::CreateChild(file_system, parent.inode(), name, std::move(inode));
+  return vfs::CreateChild(
+      file_system, parent.inode(), name,
+      vfs::MakeInode(vfs::NewDirectory(file_system, 0755, Timestamp::Now())));
 }
 
 }  // namespace
 
 std::expected<std::vector<PlannedMount>, std::string> ImportTrees(
-    const std::vector<storage::ImportSpec>& imports) {
+    const std::vector<storage::ImportSpec>& imports,
+    const std::vector<storage::ImportSpec>& snapshots) {
   std::vector<PlannedMount> mounts;
+  for (const storage::ImportSpec& spec : snapshots) {
+    spdlog::info("loading snapshot {} at {}", spec.directory, spec.mountpoint);
+    std::expected<storage::ImportedTree, std::string> tree =
+        storage::LoadSnapshot(spec.directory);
+    if (!tree.has_value()) return std::unexpected(std::move(tree.error()));
+    spdlog::info("loaded {}: {}", spec.directory,
+                 storage::ImportReportText(tree->report));
+    mounts.push_back({std::move(tree->file_system), spec.mountpoint});
+  }
   for (const storage::ImportSpec& spec : imports) {
     spdlog::info("importing {} at {}", spec.directory, spec.mountpoint);
     Result<storage::ImportedTree> tree = storage::ImportTree(spec.directory);

@@ -22,8 +22,10 @@ struct PlannedMount {
 
 // Reads the trees, in order. The first element is for "/" always: an empty mem
 // file system unless a tree goes there. The error is a sentence.
+// snapshots: files in `directory`'s place; they come before the imports.
 std::expected<std::vector<PlannedMount>, std::string> ImportTrees(
-    const std::vector<storage::ImportSpec>& imports);
+    const std::vector<storage::ImportSpec>& imports,
+    const std::vector<storage::ImportSpec>& snapshots = {});
 
 // Mounts on a path; what is missing of it is made, as directories of root with
 // mode 0755. The error is a sentence.

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <expected>
 #include <limits>
+#include <map>
 #include <string_view>
 #include <thread>
 
@@ -23,14 +24,19 @@ namespace {
 
 constexpr int kUsageExitCode = 2;
 
-// "10", "1.5" (seconds), "500ms", "2m".
+// Longer spans are mistakes, and overflow where they are added to a time.
+constexpr absl::Duration kLongestSpan = absl::Hours(24);
+
+// "10", "1.5" (seconds), "500ms", "2m"; not negative, at most kLongestSpan.
 std::optional<absl::Duration> ParseDuration(const std::string& text) {
   absl::Duration duration;
   if (!absl::ParseDuration(text, &duration) &&
       !absl::ParseDuration(text + "s", &duration)) {
     return std::nullopt;
   }
-  if (duration < absl::ZeroDuration()) return std::nullopt;
+  if (duration < absl::ZeroDuration() || duration > kLongestSpan) {
+    return std::nullopt;
+  }
   return duration;
 }
 
@@ -39,7 +45,9 @@ CLI::Validator DurationCheck() {
       [](std::string& text) {
         return ParseDuration(text)
                    ? std::string()
-                   : "\"" + text + "\" is no time span (10, 1.5, 500ms, 2m)";
+                   : "\"" + text +
+                         "\" is no time span of at most 24h (10, 1.5, "
+                         "500ms, 2m)";
       },
       "TIME");
 }
@@ -78,6 +86,8 @@ struct Arguments {
   std::vector<std::string> listen = {"127.0.0.1:9150"};
   std::string metrics = "127.0.0.1:9151";
   std::vector<std::string> imports;
+  std::vector<std::string> snapshots;
+  std::string write_snapshot;
   std::string fast_paths = "all";
   std::string credentials = "trust";
   std::string anonymous = "65534:65534";
@@ -88,7 +98,7 @@ struct Arguments {
   std::string log_format = "text";
   std::string ready_file;
   int queues = 0;
-  bool no_admin = false;
+  std::optional<bool> admin;
   bool locked_walk = false;
   vfs::VfsOptions vfs;
   vfs::SessionLimits sessions;
@@ -115,8 +125,10 @@ void Declare(CLI::App& app, Arguments& arguments) {
          "Completion queues, each with a thread; 0: one for two allowed CPUs")
       ->check(CLI::Range(0, 1024))
       ->group(network);
-  app.add_flag("--no-admin", arguments.no_admin,
-               "Do not serve vfs.v1.AdminService")
+  app.add_flag("--admin,!--no-admin", arguments.admin,
+               "Serve vfs.v1.AdminService, or do not. It acts as root for "
+               "whoever calls it; without either flag it is served with "
+               "--credentials trust only")
       ->group(network);
 
   const std::string name_space = "Namespace";
@@ -125,6 +137,16 @@ void Declare(CLI::App& app, Arguments& arguments) {
                  "mount point. May "
                  "be repeated")
       ->type_name("DIR[:/MOUNTPOINT]")
+      ->group(name_space);
+  app.add_option("--snapshot", arguments.snapshots,
+                 "Load a tree from a snapshot file, at / or at a mount point. "
+                 "May be repeated")
+      ->type_name("FILE[:/MOUNTPOINT]")
+      ->group(name_space);
+  app.add_option("--write-snapshot", arguments.write_snapshot,
+                 "Write the tree at / (what is mounted in it excluded) to a "
+                 "snapshot file and end, without serving")
+      ->type_name("FILE")
       ->group(name_space);
   app.add_option("--fast-paths", arguments.fast_paths,
                  "Fast paths to switch on: all, none, or some of "
@@ -210,6 +232,25 @@ void Declare(CLI::App& app, Arguments& arguments) {
       ->group(running);
 }
 
+// Of two trees at one place the later would hide the earlier.
+std::expected<void, std::string> CheckMountpoints(
+    const InstanceOptions& options) {
+  std::map<std::string_view, std::string_view> taken;
+  for (const auto* specs : {&options.imports, &options.snapshots}) {
+    for (const storage::ImportSpec& spec : *specs) {
+      const auto [other, first] =
+          taken.emplace(spec.mountpoint, spec.directory);
+      if (!first) {
+        return std::unexpected(fmt::format(
+            "two trees at {}: {} and {}; give one of them another mount point "
+            "({}:/PATH)",
+            spec.mountpoint, other->second, spec.directory, spec.directory));
+      }
+    }
+  }
+  return {};
+}
+
 std::expected<Options, std::string> Interpret(const Arguments& arguments) {
   Options options;
   for (const std::string& text : arguments.listen) {
@@ -226,11 +267,27 @@ std::expected<Options, std::string> Interpret(const Arguments& arguments) {
       return std::unexpected("--metrics: " + address.error());
     options.metrics = *std::move(address);
   }
-  for (const std::string& text : arguments.imports) {
-    std::expected<storage::ImportSpec, std::string> spec =
-        storage::ParseImportSpec(text);
-    if (!spec.has_value()) return std::unexpected("--import: " + spec.error());
-    options.instance.imports.push_back(*std::move(spec));
+  const struct {
+    std::string_view option;
+    const std::vector<std::string>& texts;
+    std::vector<storage::ImportSpec>& specs;
+  } trees[] = {
+      {"--import: ", arguments.imports, options.instance.imports},
+      {"--snapshot: ", arguments.snapshots, options.instance.snapshots},
+  };
+  for (const auto& [option, texts, specs] : trees) {
+    for (const std::string& text : texts) {
+      std::expected<storage::ImportSpec, std::string> spec =
+          storage::ParseImportSpec(text);
+      if (!spec.has_value())
+        return std::unexpected(std::string(option) + spec.error());
+      specs.push_back(*std::move(spec));
+    }
+  }
+  if (std::expected<void, std::string> apart =
+          CheckMountpoints(options.instance);
+      !apart.has_value()) {
+    return std::unexpected(apart.error());
   }
   std::expected<vfs::CredentialsRef, std::string> anonymous =
       ParseAnonymous(arguments.anonymous);
@@ -259,12 +316,14 @@ std::expected<Options, std::string> Interpret(const Arguments& arguments) {
   }
   options.instance.limits = arguments.limits;
   options.server.queues = arguments.queues;
-  options.server.admin_service = !arguments.no_admin;
+  options.server.admin_service = arguments.admin.value_or(
+      options.instance.credentials == rpc::CredentialsMode::kTrust);
   options.server.slow_threshold =
       absl::ToChronoNanoseconds(*ParseDuration(arguments.slow_threshold));
   options.drain_timeout =
       absl::ToChronoMilliseconds(*ParseDuration(arguments.drain_timeout));
   options.ready_file = arguments.ready_file;
+  options.write_snapshot = arguments.write_snapshot;
   options.log_level = arguments.log_level;
   options.log_format = arguments.log_format;
   options.fast_paths = arguments.fast_paths;
@@ -297,7 +356,7 @@ std::optional<Options> ParseOptions(int argc, char** argv, int& exit_code) {
   std::expected<Options, std::string> options = Interpret(arguments);
   if (!options.has_value()) {
     fmt::print(stderr, "vfsd: {}\n", options.error());
-    exit_code = 1;
+    exit_code = kUsageExitCode;
     return std::nullopt;
   }
   return *std::move(options);

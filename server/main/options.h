@@ -17,6 +17,8 @@ struct Options {
   rpc::ServerOptions server;
   std::optional<ListenAddress> metrics;  // none: off
   std::string ready_file;                // empty: none
+  // Empty: none. Else what is at "/" is written there, and that is all.
+  std::string write_snapshot;
   std::string log_level = "info";
   std::string log_format = "text";
   std::chrono::milliseconds drain_timeout{10'000};

@@ -1,5 +1,10 @@
-// CallPlaces: the places for streams of one method on one queue: always some
-// that wait for the next one, however many are under way.
+// CallPlaces: the places for calls of one method on one queue: always some that
+// wait for the next one, however many are under way. Places that are free are
+// used again, the last one first, whose memory is still near.
+//
+// Few wait: gRPC, as Debian builds it, looks through all tags of a queue each
+// time that one of them is done, so that 64 waiting calls of each method cost
+// every call of any method more than a microsecond.
 //
 // Owned by a CallQueue; only the queue's thread touches it.
 #pragma once
@@ -11,7 +16,7 @@
 
 namespace vfsd::rpc {
 
-// Told by a place when its stream begins (another place must wait for the next
+// Told by a place when its call begins (another place must wait for the next
 // one), and when the place is free again.
 template <typename Call>
 class CallPlacesOwner {

@@ -49,7 +49,7 @@ void CallQueue::Start(const std::vector<PostedService>& services,
       const google::protobuf::MethodDescriptor& method =
           *descriptor.method(index);
       if (method.client_streaming()) {
-        PostStream(posted, index, calls_per_method);
+        PostStream(posted, index);
       } else if (method.server_streaming()) {
         PostWatch(posted, index);
       } else {
@@ -68,19 +68,19 @@ CallRecord CallQueue::RecordOf(const PostedService& posted, int index) const {
 void CallQueue::PostUnary(const PostedService& posted, int index, int calls) {
   const UnaryMethod& row =
       FindMethod(UnaryMethods(), *posted.service->descriptor().method(index));
-  for (int i = 0; i < calls; ++i) {
-    unary_calls_.push_back(std::make_unique<UnaryCall>(
-        *posted.service, index, row, RecordOf(posted, index), slow_log_,
-        worker_, *queue_));
-    unary_calls_.back()->Post();
-  }
+  unary_calls_.push_back(std::make_unique<CallPlaces<UnaryCall>>(
+      calls, [this, posted, index, &row](UnaryCall::Owner& owner) {
+        return std::make_unique<UnaryCall>(owner, *posted.service, index, row,
+                                           RecordOf(posted, index), slow_log_,
+                                           worker_, *queue_);
+      }));
 }
 
-void CallQueue::PostStream(const PostedService& posted, int index, int calls) {
+void CallQueue::PostStream(const PostedService& posted, int index) {
   const StreamMethod& row =
       FindMethod(StreamMethods(), *posted.service->descriptor().method(index));
   streams_.push_back(std::make_unique<CallPlaces<MessageStream>>(
-      calls, [this, posted, index, &row](MessageStream::Owner& owner) {
+      1, [this, posted, index, &row](MessageStream::Owner& owner) {
         return std::make_unique<MessageStream>(owner, *posted.service, index,
                                                row, RecordOf(posted, index),
                                                slow_log_, worker_, *queue_);

@@ -37,7 +37,8 @@ class CallQueue {
   // REQUIRES: stopped, if it was started.
   ~CallQueue();
 
-  // Posts `calls_per_method` calls for every method, and serves them.
+  // Posts places for calls of every method (`calls_per_method` of each unary
+  // one), and serves them.
   void Start(const std::vector<PostedService>& services, int calls_per_method);
   // Ends streams of messages and tells the watchers of health; other calls go
   // on.
@@ -49,7 +50,7 @@ class CallQueue {
 
  private:
   void PostUnary(const PostedService& posted, int index, int calls);
-  void PostStream(const PostedService& posted, int index, int calls);
+  void PostStream(const PostedService& posted, int index);
   void PostWatch(const PostedService& posted, int index);
   CallRecord RecordOf(const PostedService& posted, int index) const;
 
@@ -61,7 +62,7 @@ class CallQueue {
   const std::unique_ptr<grpc::ServerCompletionQueue> queue_;
   Worker worker_;
   SlowLog slow_log_;
-  std::vector<std::unique_ptr<UnaryCall>> unary_calls_;
+  std::vector<std::unique_ptr<CallPlaces<UnaryCall>>> unary_calls_;
   std::vector<std::unique_ptr<CallPlaces<MessageStream>>> streams_;
   std::vector<std::unique_ptr<CallPlaces<HealthWatch>>> watches_;
   grpc::Alarm drain_alarm_;

@@ -22,6 +22,7 @@ enum class Reason : uint8_t {
   kMalformedRequest,
   kCredentialsDenied,
   kServiceUnknown,
+  kUnreadAnswers,
 };
 
 class Failure {

@@ -26,9 +26,9 @@ struct ServerOptions {
   // Completion queues, each with a thread; 0: half the CPUs that the process
   // may use (the other half is gRPC's clients', or the kernel's).
   int queues = 0;
-  // Of each method and queue, at least 64: a call that finds none waiting
-  // waits itself.
-  int calls_per_method = 64;
+  // Of each unary method and queue: places that wait for a call. A call that
+  // finds none waits itself, a moment.
+  int calls_per_method = 4;
   bool admin_service = true;
   // Warn of calls and batches that took longer; 0: never.
   std::chrono::nanoseconds slow_threshold{0};

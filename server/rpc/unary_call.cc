@@ -1,14 +1,26 @@
 #include "server/rpc/unary_call.h"
 
+#include <utility>
+
 #include "server/rpc/flat_message.h"
 
 namespace vfsd::rpc {
+namespace {
 
-UnaryCall::UnaryCall(RawService& service, int method_index,
+// A connection may have thousands of calls at once. Small answers to all of
+// them are nothing; of large ones (pages of directories, reads) only so many
+// bytes may wait on a queue for clients that do not read.
+constexpr size_t kLargeAnswerBytes = size_t{64} * 1024;
+constexpr size_t kMaxUnsentBytes = size_t{128} * 1024 * 1024;
+
+}  // namespace
+
+UnaryCall::UnaryCall(Owner& owner, RawService& service, int method_index,
                      const UnaryMethod& method, CallRecord record,
                      SlowLog& slow_log, Worker& worker,
                      grpc::ServerCompletionQueue& queue)
-    : service_(service),
+    : owner_(owner),
+      service_(service),
       method_index_(method_index),
       method_(method),
       record_(record),
@@ -28,6 +40,7 @@ void UnaryCall::OnArrived(bool ok) {
   // Not ok: the server shuts down, and no call will come.
   if (!ok) return;
   record_.Start();
+  owner_.Began(*this);
   const FlatMessage message(request_);
   if (worker_.backend.refusing.load(std::memory_order_relaxed) &&
       method_.refusable) {
@@ -38,8 +51,20 @@ void UnaryCall::OnArrived(bool ok) {
              : method_.run(worker_, message.bytes()));
 }
 
+bool UnaryCall::MayWait(size_t bytes) const {
+  return bytes <= kLargeAnswerBytes ||
+         worker_.unsent_bytes + bytes <= kMaxUnsentBytes;
+}
+
 void UnaryCall::Answer(const Outcome<void>& outcome) {
   if (outcome.has_value()) {
+    const size_t bytes = worker_.writer.size();
+    if (!MayWait(bytes))
+      return Answer(std::unexpected(Failure(Reason::kUnreadAnswers)));
+    if (bytes > kLargeAnswerBytes) {
+      unsent_bytes_ = bytes;
+      worker_.unsent_bytes += bytes;
+    }
     slow_log_.Note(record_.method(), 1, record_.End(grpc::StatusCode::OK));
     responder_->Finish(worker_.writer.Take(), grpc::Status::OK,
                        answered_.Arm());
@@ -52,6 +77,9 @@ void UnaryCall::Answer(const Outcome<void>& outcome) {
 }
 
 // Not ok: the client is gone, which is nothing to us.
-void UnaryCall::OnAnswered(bool) { Post(); }
+void UnaryCall::OnAnswered(bool) {
+  worker_.unsent_bytes -= std::exchange(unsent_bytes_, 0);
+  owner_.Ended(*this);
+}
 
 }  // namespace vfsd::rpc

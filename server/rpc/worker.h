@@ -31,6 +31,8 @@ struct Worker {
   // For the messages that are handled as objects (sessions, administration).
   google::protobuf::Arena arena;
   BatchRunner batches;
+  // Bytes of large answers to unary calls that gRPC has not sent yet.
+  size_t unsent_bytes = 0;
 };
 
 }  // namespace vfsd::rpc

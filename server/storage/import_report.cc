@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "fmt/format.h"
+#include "server/vfs/linux_abi.h"
 
 namespace vfsd::storage {
 
@@ -11,6 +12,32 @@ uint64_t ImportReport::problem_count() const {
   uint64_t count = 0;
   for (const auto& [error, times] : problems) count += times;
   return count;
+}
+
+void ImportReport::CountInode(uint32_t mode, uint64_t size) {
+  switch (mode & vfs::linux_abi::kSIfmt) {
+    case vfs::linux_abi::kSIfdir:
+      ++directories;
+      break;
+    case vfs::linux_abi::kSIflnk:
+      ++symlinks;
+      break;
+    case vfs::linux_abi::kSIfifo:
+      ++fifos;
+      break;
+    case vfs::linux_abi::kSIfsock:
+      ++sockets;
+      break;
+    case vfs::linux_abi::kSIfchr:
+      ++character_devices;
+      break;
+    case vfs::linux_abi::kSIfblk:
+      ++block_devices;
+      break;
+    default:
+      ++regular_files;
+      content_bytes += size;
+  }
 }
 
 std::string ImportReportText(const ImportReport& report) {

@@ -19,6 +19,7 @@
 #include "server/vfs/inode.h"
 #include "server/vfs/linux_abi.h"
 #include "server/vfs/namespace_link.h"
+#include "server/vfs/new_inode.h"
 #include "server/vfs/synthetic_file.h"
 #include "spdlog/spdlog.h"
 
@@ -122,7 +123,6 @@ class TreeImport {
   bool LinkKnown(const Node& node, const char* name, const HostStat& stat);
   void Descend(const NodeRef& node, const char* name, const HostStat& stat,
                vfs::Inode& inode);
-  void CountInode(const HostStat& stat);
   vfs::PinnedInode MakeInode(const HostStat& stat, std::string_view target);
 
   // Opens the node's directory, and those above it as far as they are closed.
@@ -167,7 +167,7 @@ Result<ImportedTree> TreeImport::Run() {
       .ctime = ToTimestamp(stat->stx_ctime),
       .btime = BirthTime(*stat, started_),
   });
-  CountInode(*stat);
+  report_.CountInode(stat->stx_mode, stat->stx_size);
   auto node = std::make_shared<Node>();
   node->inode = &file_system_->root();
   node->identity = IdentityOf(*stat);
@@ -236,7 +236,7 @@ void TreeImport::ImportName(const NodeRef& node, const char* name) {
   // The namespace's reference keeps it: nothing is removed from this tree.
   vfs::Inode& inode = *made;
   if (!Link(*node, name, std::move(made))) return;
-  CountInode(*stat);
+  report_.CountInode(stat->stx_mode, stat->stx_size);
   if (may_be_linked) {
     linked_.insert_or_assign(
         IdentityOf(*stat),
@@ -301,48 +301,23 @@ void TreeImport::Descend(const NodeRef& node, const char* name,
   pending_.push_back(std::move(child));
 }
 
-void TreeImport::CountInode(const HostStat& stat) {
-  switch (stat.stx_mode & vfs::linux_abi::kSIfmt) {
-    case vfs::linux_abi::kSIfdir:
-      ++report_.directories;
-      break;
-    case vfs::linux_abi::kSIflnk:
-      ++report_.symlinks;
-      break;
-    case vfs::linux_abi::kSIfifo:
-      ++report_.fifos;
-      break;
-    case vfs::linux_abi::kSIfsock:
-      ++report_.sockets;
-      break;
-    case vfs::linux_abi::kSIfchr:
-      ++report_.character_devices;
-      break;
-    case vfs::linux_abi::kSIfblk:
-      ++report_.block_devices;
-      break;
-    default:
-      ++report_.regular_files;
-      report_.content_bytes += stat.stx_size;
-  }
-}
-
 vfs::PinnedInode TreeImport::MakeInode(const HostStat& stat,
                                        std::string_view target) {
   const bool is_regular = vfs::linux_abi::IsRegular(stat.stx_mode);
   const bool is_directory = vfs::linux_abi::IsDirectory(stat.stx_mode);
   vfs::Inode::Init init;
-  init.mode = stat.stx_mode;
-  init.uid = stat.stx_uid;
-  init.gid = stat.stx_gid;
-  init.ino = file_system_->NextInodeNumber();
   if (is_directory) {
-    init.nlink = 2;
-    init.size = file_system_->traits().directory_size_base;
-  } else if (is_regular) {
+    init = vfs::NewDirectory(*file_system_, stat.stx_mode, started_);
+  } else {
+    init.mode = stat.stx_mode;
+    init.ino = file_system_->NextInodeNumber();
+  }
+  if (is_regular) {
     init.size = stat.stx_size;
     init.allocated = stat.stx_blocks != 0;
   }
+  init.uid = stat.stx_uid;
+  init.gid = stat.stx_gid;
   init.atime = ToTimestamp(stat.stx_atime);
   init.mtime = ToTimestamp(stat.stx_mtime);
   init.ctime = ToTimestamp(stat.stx_ctime);
@@ -352,7 +327,7 @@ vfs::PinnedInode TreeImport::MakeInode(const HostStat& stat,
         vfs::linux_abi::MakeDevice(stat.stx_rdev_major, stat.stx_rdev_minor);
   }
   init.target = target;
-  return vfs::PinnedInode::Adopt(new vfs::Inode(std::move(init)));
+  return vfs::MakeInode(std::move(init));
 }
 
 HostResult<void> TreeImport::Open(const NodeRef& node) {

@@ -10,6 +10,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "server/base/sharded_counter.h"
+#include "server/sync/spin_lock.h"
 
 #ifdef VFSD_TSAN
 extern "C" {
@@ -67,34 +68,41 @@ void Submit(RetiredBatch* batch) {
   urcu_memb_call_rcu(batch, &ReclaimBatch);
 }
 
-// The batch that a thread is filling. The owner takes it out, adds to it and
-// puts it back; the flusher may take it out in between, and then submits it.
+// The batch that a thread is filling. Its owner adds to it, the flusher takes
+// it away; under a lock, so that whoever flushes waits for an addition under
+// way: what was retired before is then submitted, and a barrier waits for it.
 class FillingBatch {
  public:
   void Add(RetiredObject object) {
-    RetiredBatch* batch = batch_.exchange(nullptr, std::memory_order_acquire);
-    if (batch == nullptr) batch = new RetiredBatch;
-    batch->objects[batch->size++] = object;
-    if (batch->size == RetiredBatch::kCapacity) {
-      Submit(batch);
-    } else {
-      // release: pairs with the acquire of whoever takes it out next. Nobody
-      // but the owner puts a batch in, so the place is empty.
-      batch_.store(batch, std::memory_order_release);
+    const SpinLockHolder lock(&lock_);
+    RetiredBatch* batch = batch_.load(std::memory_order_relaxed);
+    if (batch == nullptr) {
+      batch = new RetiredBatch;
+      batch_.store(batch, std::memory_order_relaxed);
     }
+    batch->objects[batch->size++] = object;
+    if (batch->size == RetiredBatch::kCapacity) SubmitLocked(batch);
   }
 
   // From any thread. True: there was something.
   bool Flush() {
-    // relaxed: a batch put in right now is the next flush's.
-    if (batch_.load(std::memory_order_relaxed) == nullptr) return false;
-    RetiredBatch* batch = batch_.exchange(nullptr, std::memory_order_acquire);
+    // acquire: who sees the place empty sees what was there submitted.
+    if (batch_.load(std::memory_order_acquire) == nullptr) return false;
+    const SpinLockHolder lock(&lock_);
+    RetiredBatch* const batch = batch_.load(std::memory_order_relaxed);
     if (batch == nullptr) return false;
-    Submit(batch);
+    SubmitLocked(batch);
     return true;
   }
 
  private:
+  void SubmitLocked(RetiredBatch* batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
+    Submit(batch);
+    batch_.store(nullptr, std::memory_order_release);
+  }
+
+  SpinLock lock_;
+  // Written under lock_.
   std::atomic<RetiredBatch*> batch_{nullptr};
 };
 
@@ -114,8 +122,9 @@ class Flusher {
   }
 
   void Delist(FillingBatch* batch) {
-    batch->Flush();
     absl::MutexLock lock(&mu_);
+    // Under the mutex: who flushes all finds the batch listed, or submitted.
+    batch->Flush();
     std::erase_if(batches_,
                   [batch](const auto& other) { return other.get() == batch; });
   }

@@ -9,7 +9,8 @@
 //    few nanoseconds and needs no room in the object.
 //
 // Rules, for every caller:
-//  - in a read section: no blocking lock, no sleep, no wait for another thread;
+//  - in a read section: no blocking lock, no sleep, no wait for another thread
+//    (a spin lock may be taken: who holds one waits for nobody);
 //  - read sections nest;
 //  - an object is retired once, after it was made unreachable for new readers.
 #pragma once
@@ -64,9 +65,11 @@ class [[nodiscard]] RcuReadSection {
 // True in a read section of the calling thread; for assertions.
 bool InRcuReadSection();
 
-// Frees `object` with `reclaim` after a grace period, on a thread of the
-// wrapper's. May be called in a read section, and with locks held: it does not
-// wait. `reclaim` must not enter a read section, and must not throw.
+// Frees `object` with `reclaim` after a grace period, on liburcu's thread, of
+// which there is one for all: a long reclaim keeps everybody's waiting. May be
+// called in a read section, and with locks held: it does not wait. `reclaim`
+// may enter read sections and retire more; it must not wait for a grace period
+// or a barrier, and must not throw.
 void RcuRetire(void* object, void (*reclaim)(void*));
 
 // Deletes `object` after a grace period.

@@ -5,7 +5,9 @@
 // The data it guards must be read and written as relaxed atomics (a reader may
 // read while a writer writes; it then throws away what it read).
 //
-// Writers spin, so a write section must be short and must not block.
+// Writers and ReadBeginEven spin (long waits give the processor away), so a
+// write section must be short, and must wait for nobody that waits for it. It
+// may allocate and take a lock that is held as briefly, as a rename does.
 #pragma once
 
 #include <atomic>

@@ -1,11 +1,9 @@
 #include "server/sync/spreading_count.h"
 
 #include <array>
+#include <bit>
 #include <memory>
-#include <vector>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "server/base/sharded_counter.h"
 #include "server/sync/rcu.h"
 
@@ -16,6 +14,8 @@ namespace {
 // zero before.
 constexpr int64_t kBias = int64_t{1} << 40;
 
+// relaxed wherever it is used: whether a count spreads now or later changes
+// nothing else.
 std::atomic<bool> spreading_enabled{true};
 
 }  // namespace
@@ -32,7 +32,8 @@ struct SpreadingCount::Block {
   int64_t Total() const { return before + shards.Sum(); }
 };
 
-// The blocks in use, by number. Lives for ever.
+// The blocks in use, by number. Without a lock, since counts are spread in read
+// sections too. Lives for ever.
 class SpreadingCount::Blocks {
  public:
   // 4 KB each.
@@ -45,29 +46,37 @@ class SpreadingCount::Blocks {
 
   // kLimit: there is none left.
   uint32_t Take() {
-    absl::MutexLock lock(&mu_);
-    if (free_.empty()) return kLimit;
-    const uint32_t number = free_.back();
-    free_.pop_back();
-    blocks_[number] = std::make_unique<Block>();
-    return number;
+    for (uint32_t word = 0; word < taken_.size(); ++word) {
+      uint64_t taken = taken_[word].load(std::memory_order_relaxed);
+      while (taken != ~uint64_t{0}) {
+        const auto bit = static_cast<uint32_t>(std::countr_one(taken));
+        // acquire: pairs with GiveBack's release.
+        if (taken_[word].compare_exchange_weak(
+                taken, taken | uint64_t{1} << bit, std::memory_order_acquire,
+                std::memory_order_relaxed)) {
+          const uint32_t number = word * 64 + bit;
+          blocks_[number] = std::make_unique<Block>();
+          return number;
+        }
+      }
+    }
+    return kLimit;
   }
   void GiveBack(uint32_t number) {
-    absl::MutexLock lock(&mu_);
     blocks_[number].reset();
-    free_.push_back(number);
+    // release: whoever takes the number finds its place empty.
+    taken_[number / 64].fetch_and(~(uint64_t{1} << number % 64),
+                                  std::memory_order_release);
   }
   // Of a word that is spread: whoever has one may use the block.
   Block& Of(uint32_t word) const { return *blocks_[word & (kLimit - 1)]; }
 
  private:
-  Blocks() {
-    for (uint32_t i = kLimit; i-- > 0;) free_.push_back(i);
-  }
+  Blocks() = default;
 
-  absl::Mutex mu_;
-  std::vector<uint32_t> free_ ABSL_GUARDED_BY(mu_);
-  // An element is changed while no count has its number.
+  // A bit a number.
+  std::array<std::atomic<uint64_t>, kLimit / 64> taken_{};
+  // An element is changed by who has taken its number, while no count has it.
   std::array<std::unique_ptr<Block>, kLimit> blocks_;
 };
 
@@ -138,12 +147,14 @@ bool SpreadingCount::PutSpread() {
 }
 
 bool SpreadingCount::PutBase(void* object, void (*end)(void*)) {
-  uint32_t word = word_.load(std::memory_order_relaxed);
+  // acquire: who finds the count spread finds the block that another thread
+  // made for it.
+  uint32_t word = word_.load(std::memory_order_acquire);
   while ((word & kSpread) == 0) {
-    // acq_rel: as Put.
+    // acq_rel: as Put; and where it fails, acquire as above.
     if (word_.compare_exchange_weak(word, (word & ~kBased) - 1,
                                     std::memory_order_acq_rel,
-                                    std::memory_order_relaxed)) {
+                                    std::memory_order_acquire)) {
       return (word & kCountMask) == 1;
     }
   }

@@ -55,7 +55,7 @@ class SpreadingCount {
   void MakeBase() { word_.fetch_or(kBased, std::memory_order_relaxed); }
   // Drops it. True: that was the last one. Otherwise `end(object)` may be
   // called instead of some Put returning true, after a grace period, on the
-  // thread of rcu.h.
+  // reclaiming thread of rcu.h.
   [[nodiscard]] bool PutBase(void* object, void (*end)(void*));
 
   // For checks and tests; stale at once.
@@ -64,8 +64,8 @@ class SpreadingCount {
     return (word_.load(std::memory_order_relaxed) & kSpread) != 0;
   }
 
-  // Whether contended counts are spread from now on (default: yes); for
-  // measurements. Those that are stay so.
+  // Whether contended counts are spread from now on (default: yes), for
+  // measurements of what the plain count costs. Those that are stay so.
   static void SetSpreading(bool enabled);
 
  private:

@@ -27,7 +27,6 @@ Result<Done> CheckAccess(Vfs& vfs, const Caller& caller,
   if (path_error != Errno::kOk) return Fail(path_error);
   uint32_t flags = 0;
   if ((operation.flags & kAtSymlinkNofollow) == 0) flags |= kWalkFollow;
-  if (empty_allowed) flags |= kWalkEmpty;
   const WalkRequest request{vfs,           caller.session,  *caller.credentials,
                             operation.dir, *operation.path, flags};
   return Walker(request).Look([&](const PathView& path) -> Result<Done> {

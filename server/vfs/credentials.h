@@ -1,6 +1,7 @@
 // Who asks: user, group and supplementary groups (the kernel's struct cred, as
 // far as it decides about files). Immutable once made and shared by reference:
-// a session holds one, and every open file holds the one it was opened with.
+// a session holds one; an open file points to the one it was opened with, and
+// holds it too where it is not its session's own.
 #pragma once
 
 #include <algorithm>
@@ -32,6 +33,8 @@ class Credentials {
     return gid == gid_ ||
            std::binary_search(groups_.begin(), groups_.end(), gid);
   }
+
+  friend bool operator==(const Credentials&, const Credentials&) = default;
 
  private:
   uint32_t uid_;

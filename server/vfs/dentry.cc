@@ -1,5 +1,7 @@
 #include "server/vfs/dentry.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <new>
 
@@ -17,9 +19,14 @@ Dentry::Dentry(Inode& parent, std::string_view name, uint32_t hash,
   std::memcpy(name_, name.data(), name.size());
 }
 
+size_t Dentry::AllocationBytes(size_t name_bytes) {
+  // The name begins in the object's padding.
+  return std::max(sizeof(Dentry), offsetof(Dentry, name_) + name_bytes);
+}
+
 Dentry::Ptr Dentry::Create(Inode& parent, std::string_view name, uint32_t hash,
                            Inode& inode, uint64_t cookie) {
-  void* const memory = ::operator new(sizeof(Dentry) + name.size());
+  void* const memory = ::operator new(AllocationBytes(name.size()));
   live_objects::Add(ObjectKind::kDentry, 1);
   return Ptr(new (memory) Dentry(parent, name, hash, inode, cookie));
 }

@@ -7,6 +7,7 @@
 // LinkDentry to UnlinkDentry; freed after a grace period.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -28,6 +29,8 @@ class Dentry {
   static Ptr Create(Inode& parent, std::string_view name, uint32_t hash,
                     Inode& inode, uint64_t cookie);
   static void Delete(Dentry* dentry);
+  // What one takes, with its name.
+  static size_t AllocationBytes(size_t name_bytes);
 
   Inode& parent() const { return *parent_; }
   Inode& inode() const { return *inode_; }

@@ -10,6 +10,9 @@
 namespace vfsd::vfs {
 namespace {
 
+// More than that is not believed before it is there.
+constexpr uint32_t kMaxReservedBits = 24;
+
 void RetireDentry(Dentry* dentry) {
   sync::RcuRetire(dentry, [](void* retired) {
     Dentry::Delete(static_cast<Dentry*>(retired));
@@ -74,13 +77,13 @@ void DentryTable::Place(Array array, Dentry* dentry) {
   }
 }
 
-void DentryTable::Grow(Shard& shard) {
+void DentryTable::Rebuild(Shard& shard) {
   Array old(shard.array.load(std::memory_order_relaxed));
   const uint32_t live = shard.live.load(std::memory_order_relaxed);
   uint32_t bits = kMinCapacityBits;
   // At most half full afterwards, also where tombstones were the reason.
   while ((uint32_t{1} << bits) < 2 * (live + 1)) ++bits;
-  const Array larger = Array::New(bits);
+  const Array fresh = Array::New(bits);
   if (!old.empty()) {
     // The hashes stand in the dentries: fetch ahead, since each is a cache
     // miss.
@@ -91,15 +94,30 @@ void DentryTable::Grow(Shard& shard) {
         if (next > kTombstone) __builtin_prefetch(Unpack(next));
       }
       const uint64_t slot = old[i].load(std::memory_order_relaxed);
-      if (slot > kTombstone) Place(larger, Unpack(slot));
+      if (slot > kTombstone) Place(fresh, Unpack(slot));
     }
   }
   shard.used = live;
   // release: pairs with Find's acquire.
-  shard.array.store(larger.word(), std::memory_order_release);
+  shard.array.store(fresh.word(), std::memory_order_release);
   // Only now: a grace period that ended before the store would not have waited
   // for a reader that finds the old array after it.
   old.Retire();
+}
+
+void DentryTable::Reserve(size_t names) {
+  constexpr size_t kShards = size_t{1} << kShardBits;
+  // Names are spread evenly, give or take. (4/5: as in Insert.)
+  const size_t of_shard = names / kShards + names / kShards / 16 + 1;
+  uint32_t bits = kMinCapacityBits;
+  while ((size_t{4} << bits) < 5 * of_shard && bits < kMaxReservedBits) ++bits;
+  if (bits == kMinCapacityBits) return;
+  for (size_t i = 0; i < kShards; ++i) {
+    Shard& shard = shards_[i];
+    absl::MutexLock lock(&shard.mu);
+    Array(shard.array.load(std::memory_order_relaxed)).Delete();
+    shard.array.store(Array::New(bits).word(), std::memory_order_release);
+  }
 }
 
 void DentryTable::Insert(Dentry* dentry) {
@@ -108,7 +126,7 @@ void DentryTable::Insert(Dentry* dentry) {
   Array array(shard.array.load(std::memory_order_relaxed));
   // At most 4/5 of the slots are in use.
   if (array.empty() || 5 * (shard.used + 1) > 4 * array.capacity()) {
-    Grow(shard);
+    Rebuild(shard);
     array = Array(shard.array.load(std::memory_order_relaxed));
   }
   Place(array, dentry);
@@ -132,12 +150,15 @@ void DentryTable::Remove(Dentry* dentry) {
   Shard& shard = ShardOf(dentry->hash());
   {
     absl::MutexLock lock(&shard.mu);
-    // The tombstone keeps probes going; used still counts it, so that a table
-    // of tombstones is cleaned by Grow.
+    // The tombstone keeps probes going; used still counts it.
     SlotOf(Array(shard.array.load(std::memory_order_relaxed)), dentry)
         .store(kTombstone, std::memory_order_release);
-    shard.live.store(shard.live.load(std::memory_order_relaxed) - 1,
-                     std::memory_order_relaxed);
+    const uint32_t live = shard.live.load(std::memory_order_relaxed) - 1;
+    shard.live.store(live, std::memory_order_relaxed);
+    // After a tree was removed: misses would probe through its tombstones, and
+    // the array would stay as large as the tree was. Small ones are left to
+    // the next insertions.
+    if (shard.used > kSmall && live < shard.used / 4) Rebuild(shard);
   }
   RetireDentry(dentry);
 }

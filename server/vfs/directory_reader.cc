@@ -65,12 +65,10 @@ Result<PinnedPath> FindDirectory(Vfs& vfs, const Caller& caller,
       operation.dir.has_value() &&
       (!operation.path.has_value() || operation.path->empty());
   if (by_handle) {
-    const sync::RcuReadSection section;
-    const auto file = caller.session.files().Look(*operation.dir);
-    if (!file.has_value()) return Fail(file.error());
-    keeps_access_time = (file->flags & linux_abi::kONoatime) != 0;
+    uint32_t flags = 0;
     Result<PinnedPath> directory = caller.session.files().PinPath(
-        *operation.dir, /*also_path_only=*/false);
+        *operation.dir, /*also_path_only=*/false, &flags);
+    keeps_access_time = (flags & linux_abi::kONoatime) != 0;
     if (directory.has_value() && !directory->inode().IsDirectory())
       return Fail(Errno::kENOTDIR);
     return directory;

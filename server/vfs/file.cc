@@ -1,8 +1,5 @@
 #include "server/vfs/file.h"
 
-#include <cassert>
-#include <cstdio>
-
 #include "server/sync/rcu.h"
 #include "server/vfs/live_objects.h"
 #include "server/vfs/synthetic_file.h"
@@ -63,12 +60,9 @@ Result<File*> FileAccounting::AllocateEmpty(uint32_t flags,
 void FileAccounting::ReleaseEmpty(File* file) {
   if (file->HasMode(kFileOpened) || file->HasMode(kFileBacking) ||
       !file->references.IsOnly()) {
-    // Somebody got hold of a file that was never opened: find out who. Freeing
-    // it under them would be worse than the wait.
-    if (extra_references_.Sum() == 0) {
-      std::fprintf(stderr,
-                   "vfs: a file that was never opened has another reference\n");
-    }
+    // Somebody got hold of a file that was never opened. Freeing it under them
+    // would be worse than the wait; the counter, which is a metric and a line
+    // of /proc/stat, says that there is somebody to be found.
     extra_references_.Add(1);
     Put(file);
     return;

@@ -148,8 +148,7 @@ class FileAccounting {
                               bool accounted = true, uint32_t extra_mode = 0);
 
   // release_empty_file(): `file` is EMPTY and the caller's. Frees it at once;
-  // falls back to Put where somebody else holds a reference (counted, warned of
-  // once).
+  // falls back to Put where somebody else holds a reference (counted).
   void ReleaseEmpty(File* file);
 
   // fput(): drops a reference; the last one puts the file on the thread's
@@ -171,6 +170,9 @@ class FileAccounting {
   int64_t open_events() const { return open_events_.Sum(); }
   int64_t close_events() const { return close_events_.Sum(); }
   void CountOpenEvent() { open_events_.Add(1); }
+  // Handles installed in all file tables.
+  int64_t open_handles() const { return open_handles_.Sum(); }
+  void CountHandles(int64_t delta) { open_handles_.Add(delta); }
 
   SecurityHooks* hooks() const { return hooks_; }
 
@@ -193,6 +195,7 @@ class FileAccounting {
   ShardedCounter extra_references_;
   ShardedCounter open_events_;
   ShardedCounter close_events_;
+  ShardedCounter open_handles_;
 };
 
 }  // namespace vfsd::vfs

@@ -27,7 +27,7 @@ FileSystem::~FileSystem() {
       inode.SetLinkCount(inode.nlink() - 1);
       last = inode.nlink() == 0;
     }
-    if (last) PutNamespaceReference(inode);
+    if (last) DropNamespaceReference(inode);
   });
 }
 

@@ -19,6 +19,8 @@
 
 namespace vfsd::vfs {
 
+class MountTable;
+
 // What a file system answers differently from another.
 struct FileSystemTraits {
   // As in /proc/mounts.
@@ -68,6 +70,16 @@ class FileSystem {
   // The root directory; the file system holds a reference.
   Inode& root() const { return *root_; }
 
+  // Where it is mounted, or null: who removes names without a walk (proc) tells
+  // it of mount points that went. A file system is in one namespace at a time.
+  MountTable* mount_table() const {
+    return mount_table_.load(std::memory_order_acquire);
+  }
+  // The MountTable alone.
+  void SetMountTable(MountTable* mounts) {
+    mount_table_.store(mounts, std::memory_order_release);
+  }
+
  protected:
   // Once, in the constructor of a derived class: the root directory, not linked
   // anywhere.
@@ -77,6 +89,7 @@ class FileSystem {
   const FileSystemTraits traits_;
   const uint32_t device_minor_;
   std::atomic<uint64_t> next_ino_{1};
+  std::atomic<MountTable*> mount_table_{nullptr};
   DentryTable dentries_;
   PinnedInode root_;
 };

@@ -111,6 +111,7 @@ void FileTable::AddReserved(int32_t delta) {
 
 void FileTable::FreeSlot(uint32_t index) {
   AddReserved(-1);
+  accounting_.CountHandles(-1);
   if (SlotAt(index).uses.load(std::memory_order_relaxed) < generations_)
     free_slots_.push_back(index);
 }
@@ -120,6 +121,7 @@ Handle FileTable::Install(Slot slot, File* file) {
   // The slot is ours until it is published.
   const uint32_t generation = state.uses.load(std::memory_order_relaxed);
   state.uses.store(generation + 1, std::memory_order_relaxed);
+  accounting_.CountHandles(1);
   // seq_cst, as CloseAll's store: either CloseAll's sweep finds the file, or we
   // find that CloseAll has begun. (It makes the file visible whole, too.)
   state.file.store(file, std::memory_order_seq_cst);
@@ -152,7 +154,9 @@ Result<FileTable::FileView> FileTable::Look(Handle handle) const {
   // acquire fence: if anything of that was read, what Close wrote before is
   // seen now. A slot never holds a file again for the same use.
   sync::ReadFence();
-  if (slot.file.load(std::memory_order_relaxed) != file ||
+  // acquire: of the slot's next use, which comes with the same file's memory,
+  // the new number of uses is seen.
+  if (slot.file.load(std::memory_order_acquire) != file ||
       slot.uses.load(std::memory_order_relaxed) != uses) {
     return Fail(Errno::kEBADF);
   }
@@ -179,13 +183,15 @@ Result<File*> FileTable::Pin(Handle handle) const {
   return file;
 }
 
-Result<PinnedPath> FileTable::PinPath(Handle handle,
-                                      bool also_path_only) const {
+Result<PinnedPath> FileTable::PinPath(Handle handle, bool also_path_only,
+                                      uint32_t* flags) const {
+  assert(!sync::InRcuReadSection());
   const Result<File*> file = Pin(handle);
   if (!file.has_value()) return Fail(file.error());
   const absl::Cleanup put = [this, &file] { accounting_.Put(*file); };
   if (!also_path_only && (*file)->HasMode(kFilePathOnly))
     return Fail(Errno::kEBADF);
+  if (flags != nullptr) *flags = (*file)->flags();
   // The pinned file holds its path, also in a mount that is being unmounted or
   // is detached and gives no new references to walks.
   return PinnedPath::Share((*file)->path());

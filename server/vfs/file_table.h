@@ -42,7 +42,7 @@ class FileTable {
   struct Slot {
     uint32_t index;
   };
-  // EMFILE at max_handles, ESRCH-like EBADF never; ESTALE once CloseAll began.
+  // EMFILE at max_handles; ESTALE once CloseAll began.
   Result<Slot> Reserve();
   // put_unused_fd().
   void Cancel(Slot slot);
@@ -61,8 +61,10 @@ class FileTable {
   Result<File*> Pin(Handle handle) const;
 
   // References to what the file is open on, of the caller's own. EBADF (also
-  // for O_PATH handles unless `also_path_only`) or ESTALE.
-  Result<PinnedPath> PinPath(Handle handle, bool also_path_only) const;
+  // for O_PATH handles unless `also_path_only`) or ESTALE. Not in an RCU read
+  // section. flags, unless null: what it was opened with.
+  Result<PinnedPath> PinPath(Handle handle, bool also_path_only,
+                             uint32_t* flags = nullptr) const;
 
   // filp_close(). EBADF or ESTALE.
   Errno Close(Handle handle);
@@ -100,6 +102,7 @@ class FileTable {
   File* FindLocked(const Decoded& decoded) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AddReserved(int32_t delta) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Of a handle that was installed.
   void FreeSlot(uint32_t index) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   FileAccounting& accounting_;

@@ -86,11 +86,20 @@ void PutInode(Inode* inode) {
   if (inode->references.Put()) sync::RcuDelete(inode);
 }
 
+namespace {
+
+void RetireInode(void* inode) { sync::RcuDelete(static_cast<Inode*>(inode)); }
+
+}  // namespace
+
 void PutNamespaceReference(Inode& inode) {
-  const auto end = [](void* last) {
-    sync::RcuDelete(static_cast<Inode*>(last));
-  };
-  if (inode.references.PutBase(&inode, end)) end(&inode);
+  if (inode.references.PutBase(&inode, &RetireInode)) RetireInode(&inode);
+}
+
+void DropNamespaceReference(Inode& inode) {
+  // Where others still hold it, or its count was spread, the end comes later.
+  if (inode.references.PutBase(&inode, &RetireInode))
+    std::unique_ptr<Inode>(&inode).reset();
 }
 
 bool Directory::ByCookie::operator()(const Dentry* a, const Dentry* b) const {

@@ -216,8 +216,8 @@ inline InodeAttributes Inode::ReadAttributes() const {
   }
 }
 
-// Drops a reference; the last one ends the inode. Not in a read section of the
-// inode's own... any thread; does not wait.
+// Drops a reference; the last one ends the inode, after a grace period. From
+// any thread; does not wait.
 void PutInode(Inode* inode);
 
 // The namespace's reference: the caller's becomes it with the first name, and
@@ -226,6 +226,9 @@ inline void MakeNamespaceReference(Inode& inode) {
   inode.references.MakeBase();
 }
 void PutNamespaceReference(Inode& inode);
+// The same in a file system that ends, where no reader can be any more: the
+// last reference frees the inode at once, and keeps nobody's reclaim waiting.
+void DropNamespaceReference(Inode& inode);
 
 // A reference to an inode, owned.
 class PinnedInode {

@@ -127,9 +127,6 @@ inline constexpr bool IsDevice(uint32_t mode) {
 inline constexpr bool IsFifo(uint32_t mode) {
   return (mode & kSIfmt) == kSIfifo;
 }
-inline constexpr bool IsSocket(uint32_t mode) {
-  return (mode & kSIfmt) == kSIfsock;
-}
 
 // A device number as the API tells it: major and minor in one word.
 inline constexpr uint64_t MakeDevice(uint32_t device_major,

@@ -54,6 +54,8 @@ Result<Done> MakeName(Vfs& vfs, const Caller& caller,
   if (FindName(file_system, directory, parent->name) != nullptr)
     return Fail(Errno::kEEXIST);
   if (parent->trailing_slash && !is_directory) return Fail(Errno::kENOENT);
+  // The lookup of a name that is not there fails, as procfs's.
+  if (!file_system.traits().namespace_mutable) return Fail(Errno::kENOENT);
   if (write_error != Errno::kOk) return Fail(write_error);
   const Errno error =
       make(FreeName{mount, file_system, directory, parent->name});
@@ -79,7 +81,7 @@ Errno CheckMayLink(const VfsOptions& options, const Credentials& credentials,
 }
 
 // What is to be linked: by path, or with AT_EMPTY_PATH the handle's file, which
-// takes privilege (CAP_DAC_READ_SEARCH) or the credentials that opened it.
+// takes privilege (CAP_DAC_READ_SEARCH) or the ids of who opened it.
 Result<PinnedPath> FindExisting(Vfs& vfs, const Caller& caller,
                                 const MakeLinkOperation& operation) {
   const bool empty_allowed = (operation.flags & kAtEmptyPath) != 0;
@@ -88,10 +90,10 @@ Result<PinnedPath> FindExisting(Vfs& vfs, const Caller& caller,
   // The kernel asks that of any path that starts at the handle.
   if (empty_allowed && !operation.old_path->starts_with('/') &&
       operation.old_dir.has_value() && !caller.credentials->IsPrivileged()) {
-    const sync::RcuReadSection section;
-    const auto file = caller.session.files().Look(*operation.old_dir);
+    const Result<File*> file = caller.session.files().Pin(*operation.old_dir);
     if (!file.has_value()) return Fail(file.error());
-    if (file->opener != caller.credentials.get()) return Fail(Errno::kENOENT);
+    const absl::Cleanup put = [&] { vfs.files.Put(*file); };
+    if (*(*file)->opener() != *caller.credentials) return Fail(Errno::kENOENT);
   }
   const WalkRequest request{
       vfs,
@@ -112,7 +114,6 @@ Result<Done> MakeDirectory(Vfs& vfs, const Caller& caller,
       [&](const FreeName& at) {
         const Errno error = CheckMayCreate(*caller.credentials, at.directory);
         if (error != Errno::kOk) return error;
-        if (!at.file_system.traits().namespace_mutable) return Errno::kEPERM;
         // vfs_mkdir(): only permission bits and the sticky bit are the
         // caller's.
         const uint32_t mode = kSIfdir | (operation.mode & (0777 | kSIsvtx));
@@ -148,9 +149,6 @@ Result<Done> MakeNode(Vfs& vfs, const Caller& caller,
       [&](const FreeName& at) {
         const Errno error = CheckMayCreate(*caller.credentials, at.directory);
         if (error != Errno::kOk) return error;
-        if (!at.file_system.traits().namespace_mutable) {
-          return type == kSIfreg ? Errno::kEACCES : Errno::kEPERM;
-        }
         // The whiteout device (0:0) is for everybody.
         const bool whiteout = type == kSIfchr && operation.device == 0;
         if (IsDevice(type) && !whiteout && !caller.credentials->IsPrivileged())
@@ -176,7 +174,6 @@ Result<Done> MakeSymlink(Vfs& vfs, const Caller& caller,
       [&](const FreeName& at) {
         const Errno error = CheckMayCreate(*caller.credentials, at.directory);
         if (error != Errno::kOk) return error;
-        if (!at.file_system.traits().namespace_mutable) return Errno::kEPERM;
         const Timestamp now = Timestamp::Now();
         const NewInodeRequest request{
             .mode = kSIflnk | 0777, .now = now, .target = *operation.target};
@@ -201,8 +198,6 @@ Result<Done> MakeLink(Vfs& vfs, const Caller& caller,
                     if (error != Errno::kOk) return error;
                     error = CheckMayCreate(*caller.credentials, at.directory);
                     if (error != Errno::kOk) return error;
-                    if (!at.file_system.traits().namespace_mutable)
-                      return Errno::kEPERM;
                     if (inode.IsDirectory()) return Errno::kEPERM;
                     return TryAddHardLink(at.file_system, at.directory, at.name,
                                           inode, Timestamp::Now());

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "server/sync/rcu.h"
+#include "server/vfs/file_system_end.h"
 #include "server/vfs/live_objects.h"
 
 namespace vfsd::vfs {
@@ -58,7 +59,14 @@ void Mount::Put() {
   // acq_rel: all uses by all holders come before the end.
   const int64_t before =
       exact_references_.fetch_sub(1, std::memory_order_acq_rel);
-  if (before == 1 && state == State::kDetached) sync::RcuDelete(this);
+  if (before == 1 && state == State::kDetached) sync::RcuRetire(this, &End);
+}
+
+void Mount::End(void* ended) {
+  std::unique_ptr<Mount> mount(static_cast<Mount*>(ended));
+  std::shared_ptr<FileSystem> file_system = mount->file_system_;
+  mount.reset();
+  DropFileSystem(std::move(file_system));
 }
 
 Errno Mount::WantWrite() {
@@ -83,8 +91,16 @@ MountTable::~MountTable() {
   const std::unique_ptr<const Snapshot> mounts(mounts_.exchange(nullptr));
   if (mounts == nullptr) return;
   for (auto it = mounts->rbegin(); it != mounts->rend(); ++it) {
+    (*it)->file_system().SetMountTable(nullptr);
     std::unique_ptr<Mount>(*it).reset();
   }
+}
+
+void MountTable::LeaveNamespace(const Snapshot& left, FileSystem& file_system) {
+  const bool is_elsewhere = std::ranges::any_of(left, [&](const Mount* mount) {
+    return &mount->file_system() == &file_system;
+  });
+  if (!is_elsewhere) file_system.SetMountTable(nullptr);
 }
 
 void MountTable::Publish(std::unique_ptr<Snapshot> snapshot) {
@@ -100,6 +116,7 @@ Mount* MountTable::MountTop(std::shared_ptr<FileSystem> file_system,
   auto mount =
       std::make_unique<Mount>(std::move(file_system), PinnedInode::Share(root),
                               nullptr, PinnedInode(), "/", options, next_id_++);
+  mount->file_system().SetMountTable(this);
   auto snapshot = std::make_unique<Snapshot>(Snapshot{mount.get()});
   Publish(std::move(snapshot));
   return mount.release();
@@ -124,18 +141,23 @@ Result<Mount*> MountTable::MountOn(std::shared_ptr<FileSystem> file_system,
                                        &parent, std::move(mountpoint),
                                        std::move(path), options, next_id_++);
   auto snapshot = std::make_unique<Snapshot>(*mounts_.load());
+  mount->file_system().SetMountTable(this);
   snapshot->push_back(mount.get());
   Publish(std::move(snapshot));
   covered.SetFlag(kInodeMountPoint);
   return mount.release();
 }
 
-Errno MountTable::UnmountIfListed(Mount* listed, bool lazy) {
+Errno MountTable::UnmountById(uint64_t id, bool lazy) {
   absl::MutexLock lock(&mu_);
-  if (std::ranges::find(*mounts_.load(), listed) == mounts_.load()->end())
-    return Errno::kEINVAL;
-  Mount& mount = *listed;
-  if (mount.parent_ == nullptr) return Errno::kEBUSY;
+  const Snapshot& mounts = *mounts_.load();
+  const auto it = std::ranges::find(mounts, id, &Mount::id);
+  if (it == mounts.end()) return Errno::kEINVAL;
+  if ((*it)->parent_ == nullptr) return Errno::kEBUSY;
+  return DetachTree(**it, lazy);
+}
+
+Errno MountTable::DetachTree(Mount& mount, bool lazy) {
   // The mounts in it, a parent before its children.
   std::vector<Mount*> below;
   for (Mount* const other : *mounts_.load()) {
@@ -168,6 +190,7 @@ Errno MountTable::Detach(Mount& mount, bool lazy) {
         return other->mountpoint() == mount.mountpoint();
       });
   if (!covered_elsewhere) mount.mountpoint()->ClearFlag(kInodeMountPoint);
+  LeaveNamespace(*snapshot, mount.file_system());
   // A reference of our own keeps it until every Put that did not yet see it
   // detached, and so would not end it, is over.
   mount.Get();
@@ -180,6 +203,16 @@ Errno MountTable::Detach(Mount& mount, bool lazy) {
   mount.parent_->Put();
   mount.Put();
   return Errno::kOk;
+}
+
+void MountTable::DetachMountsOn(const Inode& removed) {
+  absl::MutexLock lock(&mu_);
+  for (;;) {
+    const Snapshot& mounts = *mounts_.load();
+    const auto it = std::ranges::find(mounts, &removed, &Mount::mountpoint);
+    if (it == mounts.end()) return;
+    DetachTree(**it, /*lazy=*/true);
+  }
 }
 
 Errno MountTable::SetReadOnly(Mount& mount, bool read_only) {
@@ -204,12 +237,6 @@ Mount* MountTable::FindChild(const Mount* parent, const Inode* inode) const {
     if ((*it)->mountpoint() == inode && (*it)->parent() == parent) return *it;
   }
   return nullptr;
-}
-
-bool MountTable::IsMountPoint(const Mount& parent, const Inode& inode) const {
-  if (!inode.HasFlag(kInodeMountPoint)) return false;
-  const sync::RcuReadSection section;
-  return FindChild(&parent, &inode) != nullptr;
 }
 
 std::vector<Mount*> MountTable::List() const {

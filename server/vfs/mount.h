@@ -56,7 +56,7 @@ class Mount {
   Inode* mountpoint() const { return mountpoint_.get(); }
   // Where it was mounted, as a path from the top: for people.
   const std::string& path() const { return path_; }
-  // STATX_MNT_ID; and STATX_MNT_ID_UNIQUE, which is never reused.
+  // STATX_MNT_ID, and STATX_MNT_ID_UNIQUE. Neither is ever used again.
   uint64_t id() const { return id_; }
   uint64_t unique_id() const { return id_ + (uint64_t{1} << 31); }
   bool direct_io() const { return direct_io_; }
@@ -89,6 +89,10 @@ class Mount {
 
  private:
   friend class MountTable;
+
+  // After the grace period: the mount, and its file system if it was the last
+  // one's.
+  static void End(void* mount);
 
   // kMounted: references are counted in the shards. kUnmounting: exactly, while
   // Unmount decides (and back to kMounted if it is busy). kDetached: exactly,
@@ -131,18 +135,18 @@ class MountTable {
   // lazy (MNT_DETACH): detaches now, it and all that is mounted in it, and each
   // mount ends with its last user.
   Errno Unmount(Mount& mount, bool lazy = false) {
-    return UnmountIfListed(&mount, lazy);
+    return UnmountById(mount.id(), lazy);
   }
   // The same for a mount that may be gone already: EINVAL.
-  Errno UnmountIfListed(Mount* mount, bool lazy);
+  Errno UnmountById(uint64_t id, bool lazy);
+  // detach_mounts(): lazily, all that is mounted on a directory that was
+  // removed. Not with a directory's mutex held.
+  void DetachMountsOn(const Inode& removed);
   // EBUSY while a file is open for writing (remount,ro).
   Errno SetReadOnly(Mount& mount, bool read_only);
 
   // In an RCU read section: what is mounted on `inode` of `parent`, or null.
   Mount* FindChild(const Mount* parent, const Inode* inode) const;
-
-  // is_local_mountpoint(): something is mounted on `inode` in `parent`.
-  bool IsMountPoint(const Mount& parent, const Inode& inode) const;
 
   // In the order of mounting. The mounts live at least as long as the caller is
   // in an RCU read section.
@@ -152,10 +156,16 @@ class MountTable {
  private:
   using Snapshot = std::vector<Mount*>;
 
-  // Takes a mount without children out of the namespace.
+  // Takes a mount out of the namespace, with all that is mounted in it (not
+  // lazy: EBUSY if something is).
+  Errno DetachTree(Mount& mount, bool lazy) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // The same for a mount without children.
   Errno Detach(Mount& mount, bool lazy) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Publish(std::unique_ptr<Snapshot> snapshot)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // A mount of `file_system` was detached; `left`: what is still mounted.
+  static void LeaveNamespace(const Snapshot& left, FileSystem& file_system);
 
   mutable absl::Mutex mu_;
   uint64_t next_id_ ABSL_GUARDED_BY(mu_) = 1;

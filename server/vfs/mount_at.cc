@@ -46,12 +46,16 @@ Errno MountAt(Vfs& vfs, std::string_view path,
 
 Errno BindAt(Vfs& vfs, std::string_view source, std::string_view path,
              MountOptions options) {
-  const Result<PinnedPath> from = Find(vfs, source, kWalkDirectory);
-  if (!from.has_value()) return from.error();
-  const Result<PinnedPath> at = Find(vfs, path, kWalkDirectory);
+  // do_loopback(), which comes to the kind of the files last.
+  const Result<PinnedPath> at = Find(vfs, path, 0);
   if (!at.has_value()) return at.error();
-  // A bind mount is of the same file system: what that cannot do stays so.
+  if (source.empty()) return Errno::kEINVAL;
+  const Result<PinnedPath> from = Find(vfs, source, 0);
+  if (!from.has_value()) return from.error();
+  // A bind mount is a copy of the mount that the source is in, of the same file
+  // system: what that cannot do stays so.
   options.no_direct_io |= !from->mount().direct_io();
+  options.read_only |= from->mount().read_only();
   return Mounted(
       vfs.mounts.MountOn(from->mount().shared_file_system(), at->mount(),
                          PinnedInode::Share(at->inode()), std::string(path),
@@ -65,15 +69,15 @@ Errno RemountAt(Vfs& vfs, std::string_view path, bool read_only) {
 }
 
 Errno UnmountAt(Vfs& vfs, std::string_view path, bool lazy) {
-  Mount* mount;
+  uint64_t id;
   {
     const Result<PinnedPath> at = FindMount(vfs, path);
     if (!at.has_value()) return at.error();
-    mount = &at->mount();
-    // Our own reference would make it busy. Without it only the table keeps the
-    // mount: Unmount looks it up there before it touches it.
+    id = at->mount().id();
+    // Our own reference would make it busy. Without it somebody else may
+    // unmount it, and another mount may get its address: but never its id.
   }
-  return vfs.mounts.UnmountIfListed(mount, lazy);
+  return vfs.mounts.UnmountById(id, lazy);
 }
 
 }  // namespace vfsd::vfs

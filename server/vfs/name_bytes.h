@@ -61,8 +61,10 @@ inline uint32_t HashName(const NameHashSeed& seed, const void* parent,
                          std::string_view name) {
   using internal::LoadWord;
   using internal::Mix;
-  uint64_t hash =
-      reinterpret_cast<uint64_t>(parent) * seed.parent ^ name.size();
+  // The size times a seed: the name's last bytes come into the same word, and
+  // two names whose bytes make up for their sizes would collide.
+  uint64_t hash = (reinterpret_cast<uint64_t>(parent) * seed.parent) ^
+                  (name.size() * seed.name);
   const char* data = name.data();
   size_t left = name.size();
   while (left > 16) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "server/sync/rcu.h"
+#include "server/vfs/mount.h"
 
 namespace vfsd::vfs {
 namespace {
@@ -258,9 +259,11 @@ Errno LinkChild(FileSystem& file_system, Inode& directory,
 namespace {
 
 // Removes `dentry` of `directory`, whose mutex is held; below it, depth first.
-// The depth is bounded by the caller's tree (proc's is two).
+// The depth is bounded by the caller's tree (proc's is two). mountpoints: the
+// directories among what was removed that something is mounted on.
 void RemoveBelow(FileSystem& file_system, Inode& directory, Dentry& dentry,
-                 Timestamp now) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+                 Timestamp now, std::vector<PinnedInode>& mountpoints)
+    ABSL_NO_THREAD_SAFETY_ANALYSIS {
   Inode& inode = dentry.inode();
   if (!inode.IsDirectory()) {
     RemoveName(file_system, directory, dentry, now);
@@ -271,19 +274,30 @@ void RemoveBelow(FileSystem& file_system, Inode& directory, Dentry& dentry,
   const PinnedInode pin = PinnedInode::Share(inode);
   absl::MutexLock lock(&inode.directory().mu);
   while (!inode.directory().children.empty()) {
-    RemoveBelow(file_system, inode, **inode.directory().children.begin(), now);
+    RemoveBelow(file_system, inode, **inode.directory().children.begin(), now,
+                mountpoints);
   }
   RemoveDirectoryName(file_system, directory, dentry, now);
+  // Nothing is mounted on a dead directory: the flag is final.
+  if (inode.HasFlag(kInodeMountPoint))
+    mountpoints.push_back(PinnedInode::Share(inode));
 }
 
 }  // namespace
 
 Errno RemoveTree(FileSystem& file_system, Inode& directory,
                  std::string_view name) {
-  absl::MutexLock lock(&directory.directory().mu);
-  Dentry* const dentry = FindName(file_system, directory, name);
-  if (dentry == nullptr) return Errno::kENOENT;
-  RemoveBelow(file_system, directory, *dentry, Timestamp::Now());
+  std::vector<PinnedInode> mountpoints;
+  {
+    absl::MutexLock lock(&directory.directory().mu);
+    Dentry* const dentry = FindName(file_system, directory, name);
+    if (dentry == nullptr) return Errno::kENOENT;
+    RemoveBelow(file_system, directory, *dentry, Timestamp::Now(), mountpoints);
+  }
+  if (MountTable* const mounts = file_system.mount_table()) {
+    for (const PinnedInode& removed : mountpoints)
+      mounts->DetachMountsOn(*removed);
+  }
   return Errno::kOk;
 }
 

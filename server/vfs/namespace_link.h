@@ -61,7 +61,8 @@ Errno CreateChild(FileSystem& file_system, Inode& directory,
                   std::string_view name, PinnedInode child);
 Errno LinkChild(FileSystem& file_system, Inode& directory,
                 std::string_view name, Inode& existing);
-// Removes a name, and if it is a directory all that is below it. ENOENT.
+// Removes a name, and if it is a directory all that is below it; what is
+// mounted there is detached, which waits for grace periods. ENOENT.
 Errno RemoveTree(FileSystem& file_system, Inode& directory,
                  std::string_view name);
 

@@ -11,12 +11,38 @@ namespace vfsd::vfs {
 using namespace linux_abi;  // NOLINT: the kernel's constants are this file's
                             // vocabulary
 
+Inode::Init NewDirectory(FileSystem& file_system, uint32_t permissions,
+                         Timestamp now) {
+  Inode::Init init;
+  init.mode = kSIfdir | (permissions & kPermissionBits);
+  init.ino = file_system.NextInodeNumber();
+  init.nlink = 2;
+  init.size = file_system.traits().directory_size_base;
+  init.atime = init.mtime = init.ctime = init.btime = now;
+  return init;
+}
+
+PinnedInode MakeInode(Inode::Init init) {
+  return PinnedInode::Adopt(std::make_unique<Inode>(std::move(init)).release());
+}
+
 PinnedInode NewInode(FileSystem& file_system, const Inode& directory,
                      const Caller& caller, const NewInodeRequest& request) {
   const Credentials& credentials = *caller.credentials;
   const bool is_directory = IsDirectory(request.mode);
   Inode::Init init;
-  init.mode = request.mode;
+  if (is_directory) {
+    init = NewDirectory(file_system, request.mode, request.now);
+  } else {
+    init.mode = request.mode;
+    init.ino = file_system.NextInodeNumber();
+    init.nlink = request.named ? 1 : 0;
+    init.atime = init.mtime = init.ctime = init.btime = request.now;
+    init.device = request.device;
+    init.target = request.target;
+    init.allocated =
+        request.target.size() > file_system.traits().inline_symlink_bytes;
+  }
   // A link's permissions mean nothing, and no umask applies to them.
   if (!IsSymlink(request.mode)) init.mode &= ~(caller.session.umask() & 0777);
   init.uid = credentials.uid();
@@ -31,15 +57,7 @@ PinnedInode NewInode(FileSystem& file_system, const Inode& directory,
       init.mode &= ~kSIsgid;
     }
   }
-  init.ino = file_system.NextInodeNumber();
-  init.nlink = is_directory ? 2 : (request.named ? 1 : 0);
-  init.size = is_directory ? file_system.traits().directory_size_base : 0;
-  init.atime = init.mtime = init.ctime = init.btime = request.now;
-  init.device = request.device;
-  init.target = request.target;
-  init.allocated =
-      request.target.size() > file_system.traits().inline_symlink_bytes;
-  return PinnedInode::Adopt(std::make_unique<Inode>(std::move(init)).release());
+  return MakeInode(std::move(init));
 }
 
 }  // namespace vfsd::vfs

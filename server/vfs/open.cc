@@ -175,11 +175,12 @@ Errno FileOpener::OpenExistingOrCreate(const WalkRequest& request,
               directory.HasFlag(kInodeDead)) {
             return outcome.error();
           }
+          // The lookup of a name that is not there fails, as procfs's.
+          FileSystem& file_system = mount.file_system();
+          if (!file_system.traits().namespace_mutable) return Errno::kENOENT;
           if (write_error != Errno::kOk) return write_error;
           const Errno error = CheckMayCreate(*caller_.credentials, directory);
           if (error != Errno::kOk) return error;
-          FileSystem& file_system = mount.file_system();
-          if (!file_system.traits().namespace_mutable) return Errno::kEACCES;
           const Timestamp now = Timestamp::Now();
           PinnedInode inode =
               NewInode(file_system, directory, caller_,

@@ -4,18 +4,18 @@
 // Steps that it is given look up one name and hold the position.
 //
 // Steps must have:
-//   StepOutcome Start(const WalkRequest&, bool absolute);  // the first
-//   position const PathView& here() const; StepOutcome CheckHere(); // search
-//   permission on here() StepOutcome Child(std::string_view name);  //
-//   CheckHere, then the name's
-//       inode as the next position, mounts not crossed; here() unchanged
-//   const PathView& next() const;
-//   void TakeNext();                           // here() = next()
-//   StepOutcome CrossMounts();                 // next() into what covers it
-//   StepOutcome Up();                          // CheckHere, then next() = ".."
-//   StepOutcome JumpToRoot();                  // here() = root
-//   const PathView& root() const;              // what ".." does not leave
-//   void KeepLink();                           // next() stays readable
+//  - StepOutcome Start(const WalkRequest&, bool absolute): the first position
+//  - const PathView& here() const: the position
+//  - StepOutcome CheckHere(): search permission on here()
+//  - StepOutcome Child(std::string_view name): CheckHere, then the name's inode
+//    as next(), mounts not crossed; here() is unchanged
+//  - const PathView& next() const: the position to come
+//  - void TakeNext(): here() = next()
+//  - StepOutcome CrossMounts(): next() becomes what covers it
+//  - StepOutcome Up(): CheckHere, then next() = ".."
+//  - StepOutcome JumpToRoot(): here() = root()
+//  - const PathView& root() const: what ".." does not leave
+//  - void KeepLink(): next() stays readable
 #pragma once
 
 #include <array>

@@ -16,16 +16,12 @@ Result<size_t> ReadFile(Vfs& vfs, const Caller& caller,
   if (!pinned.has_value()) return Fail(pinned.error());
   File& file = **pinned;
   const absl::Cleanup put = [&vfs, &file] { vfs.files.Put(&file); };
-  if (!file.HasMode(kFileRead)) return Fail(Errno::kEBADF);
+  if (file.HasMode(kFilePathOnly)) return Fail(Errno::kEBADF);
   Inode& inode = file.inode();
-  switch (inode.mode() & linux_abi::kSIfmt) {
-    case linux_abi::kSIfdir:
-      return Fail(Errno::kEISDIR);
-    case linux_abi::kSIfifo:
-      return Fail(Errno::kESPIPE);
-    default:
-      break;
-  }
+  // FMODE_PREAD comes before FMODE_READ.
+  if (linux_abi::IsFifo(inode.mode())) return Fail(Errno::kESPIPE);
+  if (!file.HasMode(kFileRead)) return Fail(Errno::kEBADF);
+  if (inode.IsDirectory()) return Fail(Errno::kEISDIR);
   if (!inode.IsSynthetic()) return Fail(Errno::kEOPNOTSUPP);
   return inode.synthetic_file().Read(
       file, static_cast<uint64_t>(operation.offset), operation.buffer);

@@ -68,7 +68,6 @@ class RenameLocks {
 struct LockedRename {
   Vfs& vfs;
   const Credentials& credentials;
-  const Mount& mount;
   FileSystem& file_system;
   const WalkParent& from;
   const WalkParent& to;
@@ -87,6 +86,9 @@ struct LockedRename {
     Dentry* new_dentry = nullptr;
     error = LookUp(new_directory, to.name, new_dentry);
     if (error != Errno::kOk) return error;
+    // The lookup of a name that is not there fails, as procfs's.
+    if (new_dentry == nullptr && !file_system.traits().namespace_mutable)
+      return Errno::kENOENT;
 
     Inode& source = old_dentry->inode();
     Inode* const target =
@@ -138,7 +140,7 @@ struct LockedRename {
     const PinnedInode pin = PinnedInode::Share(*target);
     absl::MutexLock lock(&target->directory().mu);
     // Again: since MayRename looked something may have been mounted.
-    if (vfs.mounts.IsMountPoint(mount, *target)) return Errno::kEBUSY;
+    if (target->HasFlag(kInodeMountPoint)) return Errno::kEBUSY;
     if (!target->directory().children.empty()) return Errno::kENOTEMPTY;
     MoveName(file_system, old_directory, *old_dentry, new_directory, to.name,
              new_dentry, now);
@@ -176,8 +178,9 @@ struct LockedRename {
       }
       if (error != Errno::kOk) return error;
     }
-    if (vfs.mounts.IsMountPoint(mount, source) ||
-        (target != nullptr && vfs.mounts.IsMountPoint(mount, *target))) {
+    // Of whichever mount: is_local_mountpoint() asks for the whole namespace.
+    if (source.HasFlag(kInodeMountPoint) ||
+        (target != nullptr && target->HasFlag(kInodeMountPoint))) {
       return Errno::kEBUSY;
     }
     return Errno::kOk;
@@ -222,10 +225,9 @@ Result<Done> Rename(Vfs& vfs, const Caller& caller,
   if (error != Errno::kOk) return Fail(error);
   const absl::Cleanup drop_write = [&mount] { mount.DropWrite(); };
   const RenameLocks locks(vfs, from->directory.inode(), to->directory.inode());
-  error =
-      LockedRename{vfs, *caller.credentials, mount, mount.file_system(), *from,
-                   *to, operation.flags}
-          .Run();
+  error = LockedRename{vfs, *caller.credentials, mount.file_system(), *from,
+                       *to, operation.flags}
+              .Run();
   if (error != Errno::kOk) return Fail(error);
   return Done();
 }

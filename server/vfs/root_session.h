@@ -14,7 +14,7 @@ namespace vfsd::vfs {
 class RootSession {
  public:
   explicit RootSession(Vfs& vfs)
-      : session_(vfs, 0, 0, Options(), 0, absl::Now()) {}
+      : session_(vfs, 0, 0, Options(), 0, LeaseClock::now()) {}
   RootSession(const RootSession&) = delete;
   RootSession& operator=(const RootSession&) = delete;
 

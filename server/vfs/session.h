@@ -7,6 +7,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -30,12 +31,16 @@ struct SessionOptions {
   std::string client_name;
 };
 
+// What leases run on. Not the wall clock: that one is set, and a step ahead
+// would end every session that did not happen to call in between.
+using LeaseClock = std::chrono::steady_clock;
+
 class Session {
  public:
   // id: unguessable. number: public, the session's name in /proc. now: the
   // lease begins.
   Session(Vfs& vfs, uint64_t id, uint32_t number, SessionOptions options,
-          uint64_t handle_salt, absl::Time now);
+          uint64_t handle_salt, LeaseClock::time_point now);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -47,6 +52,7 @@ class Session {
   bool errors_in_band() const { return errors_in_band_; }
   const std::string& client_name() const { return client_name_; }
   absl::Duration lease() const { return lease_; }
+  // By the wall clock, for people.
   absl::Time opened() const { return opened_; }
 
   // Where absolute paths, and relative ones without a directory, start.
@@ -56,20 +62,26 @@ class Session {
   RecentAnswers& recent_answers() { return recent_answers_; }
 
   // Any call renews the lease.
-  void Renew(absl::Time now) {
+  void Renew(LeaseClock::time_point now) {
     // relaxed: a moment's difference is nothing to a lease. The check keeps a
     // busy session's cache line clean.
-    const int64_t seconds = absl::ToUnixMillis(now);
-    if (renewed_.load(std::memory_order_relaxed) + 10 < seconds) {
-      renewed_.store(seconds, std::memory_order_relaxed);
+    const int64_t milliseconds = ToMilliseconds(now);
+    if (renewed_.load(std::memory_order_relaxed) + 10 < milliseconds) {
+      renewed_.store(milliseconds, std::memory_order_relaxed);
     }
   }
-  absl::Time expiry() const {
-    return absl::FromUnixMillis(renewed_.load(std::memory_order_relaxed)) +
-           lease_;
+  LeaseClock::time_point expiry() const {
+    return LeaseClock::time_point(std::chrono::milliseconds(
+               renewed_.load(std::memory_order_relaxed))) +
+           absl::ToChronoNanoseconds(lease_);
   }
 
  private:
+  static int64_t ToMilliseconds(LeaseClock::time_point time) {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(
+               time.time_since_epoch())
+        .count();
+  }
   const uint64_t id_;
   const uint32_t number_;
   const CredentialsRef credentials_;
@@ -81,7 +93,7 @@ class Session {
   PinnedPath root_;
   FileTable files_;
   RecentAnswers recent_answers_;
-  std::atomic<int64_t> renewed_;  // milliseconds since the epoch
+  std::atomic<int64_t> renewed_;  // milliseconds of the LeaseClock
 };
 
 using SessionRef = std::shared_ptr<Session>;

@@ -17,8 +17,7 @@ bool IsPrintable(const std::string& name) {
 
 }  // namespace
 
-SessionTable::SessionTable(Vfs& vfs, SessionLimits limits,
-                           std::function<absl::Time()> clock)
+SessionTable::SessionTable(Vfs& vfs, SessionLimits limits, Clock clock)
     : vfs_(vfs), limits_(limits), clock_(std::move(clock)) {}
 
 SessionTable::~SessionTable() {
@@ -46,28 +45,33 @@ Result<SessionRef> SessionTable::Open(SessionOptions options) {
     options.lease = limits_.default_lease;
   options.lease =
       std::clamp(options.lease, limits_.min_lease, limits_.max_lease);
-  SessionRef session;
+  uint64_t id;
+  uint64_t salt;
+  uint32_t number;
   {
     absl::MutexLock lock(&mu_);
     if (sessions_.size() >= limits_.max_sessions) return Fail(Errno::kENFILE);
-    uint64_t id;
     do {
       id = RandomBits();
     } while (id == 0 || sessions_.contains(id));
-    session = std::make_shared<Session>(
-        vfs_, id, next_number_++, std::move(options), RandomBits(), clock_());
+    salt = RandomBits();
+    number = next_number_++;
     sessions_.emplace(id, nullptr);
   }
+  // Without the lock, which every call's Find takes: finding the root may wait
+  // for an unmount to be decided.
+  auto session = std::make_shared<Session>(vfs_, id, number, std::move(options),
+                                           salt, clock_());
   // While nobody can find it yet, and so end it: the observer would learn of
   // its end first.
   if (observer_ != nullptr) observer_->SessionOpened(session);
   absl::MutexLock lock(&mu_);
-  sessions_[session->id()] = session;
+  sessions_[id] = session;
   return session;
 }
 
 SessionRef SessionTable::Find(uint64_t id) {
-  const absl::Time now = clock_();
+  const LeaseClock::time_point now = clock_();
   absl::ReaderMutexLock lock(&mu_);
   const auto it = sessions_.find(id);
   // One that has lapsed is as good as gone, even before Reap comes by.
@@ -100,7 +104,7 @@ bool SessionTable::Close(uint64_t id, uint32_t* closed_handles) {
 }
 
 size_t SessionTable::Reap() {
-  const absl::Time now = clock_();
+  const LeaseClock::time_point now = clock_();
   std::vector<SessionRef> lapsed;
   {
     absl::MutexLock lock(&mu_);
@@ -140,12 +144,8 @@ std::vector<SessionRef> SessionTable::List() const {
 }
 
 uint64_t SessionTable::open_handles() const {
-  absl::ReaderMutexLock lock(&mu_);
-  uint64_t handles = 0;
-  for (const auto& [id, session] : sessions_) {
-    if (session != nullptr) handles += session->files().open_handles();
-  }
-  return handles;
+  // A sum of counters under way can be short of zero for a moment.
+  return static_cast<uint64_t>(std::max<int64_t>(vfs_.files.open_handles(), 0));
 }
 
 }  // namespace vfsd::vfs

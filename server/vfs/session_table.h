@@ -38,10 +38,10 @@ class SessionObserver {
 
 class SessionTable {
  public:
-  // clock: what "now" is; tests give their own.
-  SessionTable(
-      Vfs& vfs, SessionLimits limits,
-      std::function<absl::Time()> clock = [] { return absl::Now(); });
+  using Clock = std::function<LeaseClock::time_point()>;
+
+  // clock: what leases run on; tests give their own.
+  SessionTable(Vfs& vfs, SessionLimits limits, Clock clock = &LeaseClock::now);
   // Ends all sessions.
   ~SessionTable();
 
@@ -58,14 +58,15 @@ class SessionTable {
   // Ends the sessions whose lease has lapsed; returns how many.
   size_t Reap();
 
-  // The session that calls without one run in: the anonymous caller's, with no
-  // room for handles. Null: not allowed.
+  // The session that calls without one run in: the anonymous caller's. Null:
+  // not allowed.
   SessionRef anonymous() const { return anonymous_; }
   void SetAnonymous(CredentialsRef credentials);
 
   size_t size() const;
   std::vector<SessionRef> List() const;
-  // Open handles of all sessions.
+  // Open handles of all sessions, without a look at any of them: who asks does
+  // not keep sessions from beginning and ending.
   uint64_t open_handles() const;
   const SessionLimits& limits() const { return limits_; }
   uint64_t expired_total() const {
@@ -78,7 +79,7 @@ class SessionTable {
 
   Vfs& vfs_;
   const SessionLimits limits_;
-  const std::function<absl::Time()> clock_;
+  const Clock clock_;
   SessionObserver* observer_ = nullptr;
   SessionRef anonymous_;
   ShardedCounter expired_;

@@ -111,7 +111,6 @@ Result<Statx> StatFile(Vfs& vfs, const Caller& caller,
   }
   uint32_t flags = 0;
   if ((operation.flags & kAtSymlinkNofollow) == 0) flags |= kWalkFollow;
-  if (empty_allowed) flags |= kWalkEmpty;
   const WalkRequest request{vfs,
                             caller.session,
                             *caller.credentials,

@@ -30,15 +30,16 @@ Errno CheckLastType(LastType type, bool remove_directory) {
   }
 }
 
-Errno RemoveDirectory(const MountTable& mounts, const Mount& mount,
-                      Inode& directory, Dentry& dentry) {
+Errno RemoveDirectory(FileSystem& file_system, Inode& directory,
+                      Dentry& dentry) {
   Inode& victim = dentry.inode();
   // Keeps the mutex's memory until it is unlocked.
   const PinnedInode pin = PinnedInode::Share(victim);
   absl::MutexLock lock(&victim.directory().mu);
-  if (mounts.IsMountPoint(mount, victim)) return Errno::kEBUSY;
+  // Of whichever mount: is_local_mountpoint() asks for the whole namespace.
+  if (victim.HasFlag(kInodeMountPoint)) return Errno::kEBUSY;
   if (!victim.directory().children.empty()) return Errno::kENOTEMPTY;
-  RemoveDirectoryName(mount.file_system(), directory, dentry, Timestamp::Now());
+  RemoveDirectoryName(file_system, directory, dentry, Timestamp::Now());
   return Errno::kOk;
 }
 
@@ -78,7 +79,7 @@ Result<Done> Unlink(Vfs& vfs, const Caller& caller,
   if (error != Errno::kOk) return Fail(error);
   if (!file_system.traits().namespace_mutable) return Fail(Errno::kEPERM);
   if (remove_directory) {
-    error = RemoveDirectory(vfs.mounts, mount, directory, *dentry);
+    error = RemoveDirectory(file_system, directory, *dentry);
     if (error != Errno::kOk) return Fail(error);
   } else {
     RemoveName(file_system, directory, *dentry, Timestamp::Now());

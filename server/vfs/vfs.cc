@@ -4,6 +4,7 @@
 
 #include "absl/synchronization/mutex.h"
 #include "server/sync/rcu.h"
+#include "server/vfs/file_system_end.h"
 
 namespace vfsd::vfs {
 
@@ -23,6 +24,9 @@ Vfs::Vfs(const VfsOptions& options, std::shared_ptr<FileSystem> top,
 Vfs::~Vfs() {
   // What was closed or removed last must not outlive the tables it refers to.
   FileAccounting::DrainDeferred();
+  sync::RcuBarrier();
+  // Detached mounts have ended now; their file systems may take longer.
+  WaitForFileSystemEnds();
   sync::RcuBarrier();
 }
 

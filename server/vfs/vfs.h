@@ -6,22 +6,23 @@
 // no caller sees) and the locked walk answers.
 //
 // Lock order, outermost first:
-//   1. Vfs::rename_mutex      directory moves (the kernel's s_vfs_rename_mutex)
-//   2. Directory::mu          an ancestor before its descendant; of two that
-//   are
-//                             not related the lower address first
-//   3. MountTable::mu_
-//   4. FileTable::mu_, SessionTable::mu_, RecentAnswers::mu_ (nothing is taken
-//      inside them)
-//   5. Inode::walk_lock (spinning); of two the lower address first
+//   1. Vfs::rename_mutex: directory moves (the kernel's s_vfs_rename_mutex)
+//   2. Directory::mu: an ancestor before its descendant; of two that are not
+//      related the lower address first
+//   3. MountTable::mu_ (waits for grace periods)
+//   4. FileTable::mu_ (spinning), SessionTable::mu_, RecentAnswers::mu_: no
+//      other lock of the list is taken inside one of them
+//   5. Inode::walk_lock (spinning); of two the lower address first. A rename
+//      takes a shard's lock in it, and may allocate
 //   6. DentryTable's shard locks (each file system has a table of its own)
 //   7. Inode::attribute_lock (spinning; held for a few instructions)
-// In an RCU read section none of 1 to 6 is taken.
+// In an RCU read section none of 1 to 6 is taken. What server/sync locks for
+// itself is inside all of them: each thread's batch of retired objects has a
+// spin lock (rcu.cc).
 #pragma once
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <memory>
 
 #include "absl/synchronization/mutex.h"

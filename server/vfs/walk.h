@@ -29,8 +29,7 @@ class Vfs;
 enum WalkFlag : uint32_t {
   kWalkFollow = 1U << 0,  // follow a symbolic link at the end (LOOKUP_FOLLOW)
   kWalkDirectory = 1U << 1,  // the end must be a directory (LOOKUP_DIRECTORY)
-  kWalkEmpty = 1U << 2,      // "" is `dir` itself (LOOKUP_EMPTY)
-  kWalkCreate = 1U << 3,     // for O_CREAT: a trailing slash is EISDIR
+  kWalkCreate = 1U << 2,     // for O_CREAT: a trailing slash is EISDIR
 };
 
 struct WalkRequest {

@@ -21,6 +21,12 @@ Suites:
          itself with one fast path switched off; how it grows, and what a file
          takes of memory. CPU time an operation, in slices that take turns, on
          pinned threads; the median with a 95 % interval.
+  wire   what the wire costs: single calls against an empty echo service, the
+         time of one call in flight, batches in rows and columns against the
+         local kernel and against the core in the process, each fast path on and
+         off. Client and server on the same two processors.
+  peers  the same questions asked of Redis, etcd and nfs-ganesha, set up as
+         their documentation advises (tests/bench/peers).
 
   --quick            at most two minutes; leaves out what needs a tree of ten
                      million files (which takes 6 GB of memory)
@@ -62,11 +68,16 @@ while [[ $# -gt 0 ]]; do
   shift
 done
 [[ -n $suite ]] || bad_usage "which suite?"
-[[ $suite == core ]] || bad_usage "no suite '$suite'; there is: core"
+case $suite in
+  core | wire | peers) ;;
+  *) bad_usage "no suite '$suite'; there are: core wire peers" ;;
+esac
 
 if $install; then
   say "packages: build test bench"
-  "$root/deploy/install-packages.sh" build test bench
+  sections=(build test bench)
+  [[ $suite == peers ]] && sections+=(peers)
+  "$root/deploy/install-packages.sh" "${sections[@]}"
 fi
 
 cd "$root"
@@ -93,9 +104,14 @@ collected() {
     sed -n 's/.*Collected : //p'
 }
 
-if $instructions; then
+if [[ $suite == core ]] && $instructions; then
   say "instructions (callgrind)"
   count_instructions
+fi
+
+if [[ $suite == peers ]]; then
+  say "versions"
+  dpkg-query --show redis-server etcd-server nfs-ganesha nfs-ganesha-mem libnfs13 libhiredis0.14
 fi
 
 say "$suite"

@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <random>
 #include <set>
@@ -20,10 +22,12 @@
 #include "server/vfs/live_objects.h"
 #include "tests/differential/core_runner.h"
 #include "tests/differential/coverage.h"
+#include "tests/differential/differences.h"
 #include "tests/differential/execution.h"
 #include "tests/differential/generator.h"
 #include "tests/differential/kernel_runner.h"
 #include "tests/differential/program_text.h"
+#include "tests/differential/service_runner.h"
 #include "tests/differential/shrinker.h"
 
 namespace vfsd::differential {
@@ -38,6 +42,8 @@ struct Options {
   size_t max_failures = 1;
   std::string rows;
   std::string regressions;
+  std::string differences;
+  std::string inexpressible;
   std::vector<std::string> replay;
 };
 
@@ -67,13 +73,21 @@ std::string ReadFile(const std::string& path) {
 
 class DifferentialTest {
  public:
-  DifferentialTest(Options options, std::unique_ptr<KernelRunner> kernel)
-      : options_(std::move(options)) {
+  DifferentialTest(Options options, Differences& differences,
+                   std::unique_ptr<KernelRunner> kernel)
+      : options_(std::move(options)), differences_(differences) {
     std::vector<std::unique_ptr<Runner>> runners;
     runners.push_back(std::move(kernel));
+    const auto add = [&](std::unique_ptr<VfsdRunner> runner) {
+      vfsd_.push_back(runner.get());
+      runners.push_back(std::move(runner));
+    };
     const auto add_core = [&](std::string name, const vfs::VfsOptions& core) {
-      runners.push_back(std::make_unique<CoreRunner>(std::move(name), core));
-      cores_.push_back(static_cast<const CoreRunner*>(runners.back().get()));
+      add(std::make_unique<CoreRunner>(std::move(name), core));
+    };
+    const auto add_service = [&](std::string name, ServiceRunner::Calls calls) {
+      add(std::make_unique<ServiceRunner>(std::move(name), calls,
+                                          HostOptions()));
     };
     add_core("core", HostOptions());
     vfs::VfsOptions general = HostOptions();
@@ -82,6 +96,8 @@ class DifferentialTest {
     vfs::VfsOptions locked = HostOptions();
     locked.locked_walk_only = true;
     add_core("core, locked walk", locked);
+    add_service("service, unary", ServiceRunner::Calls::kUnary);
+    add_service("service, batched", ServiceRunner::Calls::kBatched);
     execution_ = std::make_unique<Execution>(std::move(runners));
     sync::RcuBarrier();
     baseline_ = vfs::live_objects::TakeSnapshot();
@@ -90,6 +106,8 @@ class DifferentialTest {
   int Run() {
     for (const std::string& path : options_.replay) RunFile(path, false);
     if (!options_.replay.empty()) return Conclude();
+    if (!options_.differences.empty()) CheckDifferences();
+    if (!options_.inexpressible.empty()) CheckInexpressible();
     if (!options_.rows.empty()) RunFile(options_.rows, true);
     if (std::filesystem::is_directory(options_.regressions)) {
       std::set<std::string> paths;
@@ -138,6 +156,8 @@ class DifferentialTest {
     if (ticks) generator.steps = 30;
     const int64_t before = operations_;
     size_t since_check = 0;
+    constexpr int64_t kReportInterval = 500'000;
+    int64_t next_report = operations_ + kReportInterval;
     for (int64_t i = 0; failures_ < options_.max_failures; ++i) {
       if (ticks ? i >= options_.tick_programs
                 : operations_ >= options_.operations)
@@ -149,7 +169,13 @@ class DifferentialTest {
       const std::optional<Failure> failure =
           execution_->Run(program, &coverage_);
       if (failure.has_value()) Keep(program, *failure);
-      constexpr size_t kCheckInterval = 100;
+      if (operations_ >= next_report) {
+        next_report += kReportInterval;
+        fmt::print("{} operations, up to seed {}\n", operations_, seed);
+      }
+      // Not after each: what is retired takes a grace period to go. Handles,
+      // writers and references to mounts are counted after each.
+      constexpr size_t kCheckInterval = 20;
       if (++since_check >= kCheckInterval) {
         since_check = 0;
         CheckObjects(fmt::format("programs up to seed {}", seed));
@@ -165,6 +191,10 @@ class DifferentialTest {
 
   // A random program that failed: made small, printed, and kept.
   void Keep(const Program& program, const Failure& failure) {
+    if (!execution_->Run(program, nullptr).has_value()) {
+      fmt::print("\nfailed once, and did not when it was run again:\n");
+      return Report(program, failure);
+    }
     Program small = Shrink(program, [&](const Program& candidate) {
       return execution_->Run(candidate, nullptr).has_value();
     });
@@ -203,22 +233,76 @@ class DifferentialTest {
     baseline_ = now;
   }
 
+  // The list of deliberate differences is what the comparison goes by.
+  void CheckDifferences() {
+    const std::string wrong =
+        Differences::CheckList(ReadFile(options_.differences));
+    if (wrong.empty()) return;
+    fmt::print("{}: {}", options_.differences, wrong);
+    ++failures_;
+  }
+
+  // Each row that is left out says why, by one of the reasons that the file
+  // explains.
+  void CheckInexpressible() {
+    constexpr std::string_view kReasons[] = {
+        "no-pointers", "no-sizes",   "no-content", "no-programs", "no-position",
+        "no-copies",   "no-drivers", "no-setting", "no-cwd",      "not-shown"};
+    std::ifstream file(options_.inexpressible);
+    size_t rows = 0;
+    for (std::string line; std::getline(file, line);) {
+      if (line.empty() || line.front() == '#') continue;
+      ++rows;
+      const std::string reason = line.substr(line.rfind('\t') + 1);
+      if (std::count(line.begin(), line.end(), '\t') == 2 &&
+          std::find(std::begin(kReasons), std::end(kReasons), reason) !=
+              std::end(kReasons)) {
+        continue;
+      }
+      fmt::print("{}: no known reason: {}\n", options_.inexpressible, line);
+      ++failures_;
+    }
+    if (rows == 0) ++failures_;
+    fmt::print("{} rows that no request can express\n", rows);
+  }
+
+  // Every rule that is there to be applied was.
+  void CheckApplied() {
+    fmt::print("deliberate differences applied:");
+    for (size_t row = 0; row < std::size(kDifferenceRows); ++row) {
+      if (kDifferenceRows[row].treatment != Treatment::kApplied) continue;
+      fmt::print(" {}={}", kDifferenceRows[row].id, differences_.applied(row));
+      if (differences_.applied(row) == 0) ++failures_;
+    }
+    fmt::print("\n");
+  }
+
   void CheckCoverage() {
     fmt::print("\nwhat the kernel answered (operation, flag, errno=count):\n{}",
                coverage_.ToText());
+    std::multimap<int64_t, std::string> rarest;
     for (const auto& [kind, error] : table_answers_) {
+      rarest.emplace(coverage_.count(kind, error),
+                     fmt::format("{} {}", RowOf(kind).text, ErrnoText(error)));
       if (coverage_.count(kind, error) > 0) continue;
       fmt::print("no random program got {} of {}, which the table has\n",
                  ErrnoText(error), RowOf(kind).text);
       ++failures_;
     }
+    fmt::print("{} rows of the errno tables; the rarest:", rarest.size());
+    constexpr int kShown = 8;
+    int shown = 0;
+    for (const auto& [count, row] : rarest) {
+      if (++shown <= kShown) fmt::print(" {}={}", row, count);
+    }
+    fmt::print("\n");
   }
 
   // Every fast path and every general one must have been taken.
   void CheckPaths() {
-    for (const CoreRunner* const core : cores_) {
-      const vfs::Vfs& vfs = core->vfs();
-      fmt::print("{}: {} lock-free walks, {} locked;", core->name(),
+    for (VfsdRunner* const runner : vfsd_) {
+      const vfs::Vfs& vfs = runner->vfs();
+      fmt::print("{}: {} lock-free walks, {} locked;", runner->name(),
                  vfs.fast_walks.Sum(), vfs.locked_walks.Sum());
       for (const vfs::FastPath path : vfs::kAllFastPaths) {
         fmt::print(" {} {}+{}", vfs::FastPathName(path),
@@ -242,6 +326,7 @@ class DifferentialTest {
     if (options_.replay.empty() && options_.operations > 0 && failures_ == 0) {
       CheckCoverage();
       CheckPaths();
+      CheckApplied();
     }
     fmt::print("{} operations, {} {}\n", operations_, failures_,
                failures_ == 1 ? "failure" : "failures");
@@ -249,8 +334,9 @@ class DifferentialTest {
   }
 
   const Options options_;
+  Differences& differences_;
   std::unique_ptr<Execution> execution_;
-  std::vector<const CoreRunner*> cores_;
+  std::vector<VfsdRunner*> vfsd_;
   vfs::live_objects::Snapshot baseline_;
   Coverage coverage_;
   std::set<std::pair<Kind, int32_t>> table_answers_;
@@ -262,8 +348,9 @@ int Main(int argc, char** argv) {
   Options options;
   options.seed = std::random_device()();
   CLI::App app(
-      "Runs random and written programs on this machine's kernel and on vfsd's "
-      "core, and compares every answer. Needs root; exit status 77 where that "
+      "Runs random and written programs on this machine's kernel, on vfsd's "
+      "core and on its service, and compares every answer. Needs root; exit "
+      "status 77 where that "
       "is not to be had.");
   app.add_option("--operations", options.operations,
                  "Random operations to run on each side")
@@ -279,25 +366,33 @@ int Main(int argc, char** argv) {
   app.add_option("--rows", options.rows, "The errno tables");
   app.add_option("--regressions", options.regressions,
                  "Folder of programs that failed once: replayed, and added to");
+  app.add_option("--inexpressible", options.inexpressible,
+                 "The rows that are in no program, and why");
+  app.add_option("--differences", options.differences,
+                 "The list of deliberate differences");
   app.add_option("--replay", options.replay,
                  "Runs the programs of these files and nothing else");
   CLI11_PARSE(app, argc, argv);
-  fmt::print("seed {}\n", options.seed);
-  // The kernel runner changes the working directory.
-  const auto make_absolute = [](std::string& path) {
-    if (!path.empty()) path = std::filesystem::absolute(path);
-  };
-  make_absolute(options.rows);
-  make_absolute(options.regressions);
-  for (std::string& path : options.replay) make_absolute(path);
+  // What was found shows also if the program is killed.
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  std::string again;
+  for (int i = 1; i < argc; ++i) {
+    if (!std::string_view(argv[i]).starts_with("--seed"))
+      again += fmt::format(" {}", argv[i]);
+  }
+  fmt::print("seed {}; to repeat: {}{} --seed={}\n", options.seed, argv[0],
+             again, options.seed);
 
+  Differences differences;
   std::string reason;
-  std::unique_ptr<KernelRunner> kernel = KernelRunner::Make(reason);
+  std::unique_ptr<KernelRunner> kernel =
+      KernelRunner::Make(differences, reason);
   if (kernel == nullptr) {
     fmt::print("skipped: {}\n", reason);
     return kSkipped;
   }
-  return DifferentialTest(std::move(options), std::move(kernel)).Run();
+  return DifferentialTest(std::move(options), differences, std::move(kernel))
+      .Run();
 }
 
 }  // namespace

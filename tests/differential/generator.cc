@@ -317,18 +317,19 @@ class Generator {
   void Random() {
     const uint64_t dice = Below(1000);
     const std::pair<uint64_t, void (Generator::*)()> rows[] = {
-        {210, &Generator::AddOpen},     {250, &Generator::AddOpenHow},
-        {350, &Generator::AddStat},     {400, &Generator::AddAccess},
-        {460, &Generator::AddClose},    {500, &Generator::AddReaddir},
-        {515, &Generator::AddRead},     {535, &Generator::AddReadLink},
-        {595, &Generator::AddMkdir},    {620, &Generator::AddMknod},
-        {665, &Generator::AddSymlink},  {715, &Generator::AddLink},
-        {795, &Generator::AddUnlink},   {885, &Generator::AddRename},
-        {915, &Generator::AddChmod},    {935, &Generator::AddChown},
-        {950, &Generator::AddTruncate}, {970, &Generator::AddUtimens},
-        {975, &Generator::AddStatfs},   {983, &Generator::AddMount},
-        {989, &Generator::AddUnmount},  {994, &Generator::AddRemount},
-        {1000, &Generator::SetUp}};
+        {210, &Generator::AddOpen},          {250, &Generator::AddOpenHow},
+        {350, &Generator::AddStat},          {400, &Generator::AddAccess},
+        {460, &Generator::AddClose},         {500, &Generator::AddReaddir},
+        {515, &Generator::AddRead},          {535, &Generator::AddReadLink},
+        {595, &Generator::AddMkdir},         {620, &Generator::AddMknod},
+        {665, &Generator::AddSymlink},       {715, &Generator::AddLink},
+        {795, &Generator::AddUnlink},        {885, &Generator::AddRename},
+        {915, &Generator::AddChmod},         {935, &Generator::AddChown},
+        {945, &Generator::AddTruncate},      {960, &Generator::AddUtimens},
+        {968, &Generator::AddSetAttributes}, {973, &Generator::AddStatfs},
+        {978, &Generator::AddMount},         {982, &Generator::AddBind},
+        {987, &Generator::AddUnmount},       {991, &Generator::AddRemount},
+        {995, &Generator::Provoke},          {1000, &Generator::SetUp}};
     for (const auto& [limit, add] : rows) {
       if (dice < limit) return (this->*add)();
     }
@@ -343,6 +344,16 @@ class Generator {
   void AddMount() {
     Step& step = Add(Kind::kMount);
     step.path = KnownPath('d');
+    if (Chance(15)) step.flags = 1;  // MS_RDONLY
+    mounted_.push_back(*step.path);
+  }
+
+  void AddBind() {
+    Step& step = Add(Kind::kBind);
+    step.path = KnownPath('d');
+    step.path2 = Chance(70) ? KnownPath('d') : MountPath();
+    if (Chance(5)) step.path2 = "";
+    if (Chance(30)) step.flags = 1;  // MS_RDONLY
     mounted_.push_back(*step.path);
   }
 
@@ -357,6 +368,84 @@ class Generator {
     step.path = Chance(60) ? "/" : MountPath();
     step.flags = read_only_ && Chance(80) ? 0 : 1;
     read_only_ = step.flags != 0;
+  }
+
+  // What chance seldom brings about: a few steps that make it (nearly) certain.
+  void Provoke() {
+    const std::string directory = KnownOf('d');
+    const std::string path = directory + "/" + Name();
+    switch (Below(5)) {
+      case 0: {  // a busy mount
+        Add(Kind::kMakeDirectory).path = path;
+        Add(Kind::kMount).path = path;
+        Step& open = Add(Kind::kOpen);
+        open.path = path;
+        open.result = next_handle_++;
+        handles_.push_back({open.result, path, true});
+        Add(Kind::kUnmount).path = path;
+        if (Chance(50)) {
+          AddClose();
+          Step& unmount = Add(Kind::kUnmount);
+          unmount.path = path;
+          if (Chance(50)) unmount.flags = 2;  // MNT_DETACH
+        }
+        mounted_.push_back(path);
+        break;
+      }
+      case 1: {  // a writer, and no read-only remount
+        Step& open = Add(Kind::kOpen);
+        open.path = "/" + Pick<std::string>({"a", "b", "c"});
+        open.flags = abi::kOCreat | abi::kOWrOnly;
+        open.mode = 0666;
+        open.result = next_handle_++;
+        handles_.push_back({open.result, *open.path, false});
+        Step& remount = Add(Kind::kRemount);
+        remount.path = "/";
+        remount.flags = 1;
+        break;
+      }
+      case 2: {  // what is not in the cache, and never is for those flags
+        Step& open = Add(Kind::kOpenHow);
+        open.actor = AnActor();
+        open.path = path;
+        open.result = next_handle_++;
+        open.flags = Pick<uint32_t>({abi::kOTrunc, abi::kOCreat | abi::kORdWr});
+        open.resolve = abi::kResolveCached;
+        break;
+      }
+      case 3: {  // all handles in use
+        const uint32_t actor = AnActor();
+        for (uint32_t i = 0; i < kMaxHandles + 1; ++i) {
+          Step& open = Add(Chance(80) ? Kind::kOpen : Kind::kOpenHow);
+          open.actor = actor;
+          open.path = i < kMaxHandles ? "/" : path;
+          if (open.kind == Kind::kOpen && i == kMaxHandles)
+            open.flags = OpenFlags();
+          open.result = next_handle_++;
+          handles_.push_back({open.result, "", true});
+        }
+        for (int i = 0; i < 8; ++i) AddClose();
+        break;
+      }
+      default: {  // a fifo and its ends
+        Step& node = Add(Kind::kMakeNode);
+        node.path = path;
+        node.mode = abi::kSIfifo | 0666;
+        Learn(node.path, 'f');
+        const size_t opens = 1 + Below(3);
+        for (size_t i = 0; i < opens; ++i) {
+          Step& open = Add(Kind::kOpen);
+          open.actor = AnActor();
+          open.path = path;
+          open.flags = Pick<uint32_t>(
+              {abi::kORdOnly, abi::kOWrOnly, abi::kOWrOnly, abi::kORdWr,
+               abi::kOWrOnly | abi::kONonblock, abi::kOAccMode});
+          open.result = next_handle_++;
+          handles_.push_back({open.result, path, false});
+        }
+        break;
+      }
+    }
   }
 
   void AddOpenHow() {
@@ -438,6 +527,7 @@ class Generator {
     if (Chance(15)) {
       step.flags |= abi::kAtEmptyPath;
       if (Chance(70)) step.path = "";
+      if (Chance(15)) step.path.reset();
     }
     if (Chance(2)) step.flags |= Pick<uint32_t>({1, 0x400, 0x2000});
   }
@@ -467,6 +557,10 @@ class Generator {
   void AddUtimens() {
     Step& step = Add(Kind::kSetTimes);
     SetAttributePlace(step);
+    SetTimes(step);
+  }
+
+  void SetTimes(Step& step) {
     const auto time = [this] {
       TimeArgument argument;
       argument.kind = Pick({TimeArgument::Kind::kNow, TimeArgument::Kind::kOmit,
@@ -480,6 +574,21 @@ class Generator {
     };
     step.atime = time();
     step.mtime = Chance(40) ? step.atime : time();
+  }
+
+  // Mostly what can be had together, and often only by root.
+  void AddSetAttributes() {
+    Step& step = Add(Kind::kSetAttributes);
+    SetAttributePlace(step);
+    step.changes = static_cast<uint32_t>(1 + Below(15));
+    // There is no truncateat(2), and it takes no flags.
+    if (step.path.has_value()) step.changes &= ~uint32_t{kChangesSize};
+    if (step.changes == 0) step.changes = kChangesMode | kChangesOwner;
+    step.mode = Permissions();
+    step.uid = Pick<uint32_t>({0, 1000, 1001, kUnchanged});
+    step.gid = Pick<uint32_t>({0, 1000, 2000, kUnchanged});
+    step.size = Pick<int64_t>({0, 1, 5000});
+    SetTimes(step);
   }
 
   void AddStatfs() {
@@ -533,9 +642,7 @@ class Generator {
              makes       ? Wanted::kNew
              : directory ? Wanted::kDirectory
                          : Wanted::kFile);
-    // An open of a fifo must not wait for the other end.
-    if ((step.flags & abi::kOAccMode) != abi::kORdWr)
-      step.flags |= abi::kONonblock;
+    if (Chance(40)) step.flags |= abi::kONonblock;
     step.mode = Chance(90) ? Permissions() : static_cast<uint32_t>(random_());
     handles_.push_back({step.result, step.path.value_or(""), directory});
     if (makes && step.dir == kCwd) Learn(step.path, 'f');
@@ -600,6 +707,7 @@ class Generator {
     if (step.dir != kCwd && Chance(60))
       step.path = Chance(50) ? PathText("") : std::nullopt;
     step.size = Pick<int64_t>({1, 2, 3, 100});
+    if (Chance(35)) step.mask = Pick<uint32_t>({0x7ff, 0xfff, 0x5000, 0x40});
   }
 
   void AddRead() {

@@ -17,8 +17,10 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "tests/differential/generator.h"
+#include "tests/differential/step_operation.h"
 
 namespace vfsd::differential {
 namespace {
@@ -28,6 +30,8 @@ constexpr int kNeverOpen = 0x7ffffff0;
 
 // Newer than the C library's headers.
 constexpr long kFchmodat2 = 452;
+
+constexpr uint32_t kMountMask = STATX_INO | STATX_MNT_ID;
 
 void Require(bool ok, std::string_view what) {
   if (ok) return;
@@ -97,7 +101,7 @@ int32_t ReadEntries(int descriptor, std::vector<ListedEntry>& entries) {
       at += entry->d_reclen;
       const std::string_view name = entry->d_name;
       if (name == "." || name == "..") continue;
-      entries.push_back({std::string(name), entry->d_ino, entry->d_type});
+      entries.push_back({std::string(name), entry->d_ino, entry->d_type, {}});
     }
   }
   std::sort(entries.begin(), entries.end(),
@@ -107,52 +111,99 @@ int32_t ReadEntries(int descriptor, std::vector<ListedEntry>& entries) {
   return 0;
 }
 
+// The same, with what a lstat of each entry says if there is a mask.
+int32_t ReadDirectoryAt(int descriptor, uint32_t mask,
+                        std::vector<ListedEntry>& entries) {
+  struct stat found;
+  const int flags = fcntl(descriptor, F_GETFL);
+  if (mask != 0 && flags >= 0 && (flags & O_PATH) == 0 &&
+      fstat(descriptor, &found) == 0 && S_ISDIR(found.st_mode) &&
+      syscall(SYS_faccessat2, descriptor, "", X_OK,
+              AT_EMPTY_PATH | AT_EACCESS) != 0) {
+    // Deliberate difference listing-needs-search, of an empty directory too.
+    return errno;
+  }
+  const int32_t error = ReadEntries(descriptor, entries);
+  if (error != 0 || mask == 0) return error;
+  for (ListedEntry& entry : entries) {
+    struct statx result;
+    Require(RawStatx(descriptor, entry.name.c_str(), AT_SYMLINK_NOFOLLOW, mask,
+                     result) == 0,
+            "statx of an entry");
+    entry.attributes = FromKernel(result);
+  }
+  return 0;
+}
+
 }  // namespace
 
-std::unique_ptr<KernelRunner> KernelRunner::Make(std::string& reason) {
-  if (geteuid() != 0) {
-    reason = "needs root for real user ids and mounts";
-    return nullptr;
-  }
-  if (unshare(CLONE_NEWNS) != 0) {
-    reason = fmt::format("needs a mount namespace of its own: {}",
-                         std::strerror(errno));
-    return nullptr;
-  }
-  if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
-    reason =
-        fmt::format("cannot make mounts private: {}", std::strerror(errno));
-    return nullptr;
-  }
+std::unique_ptr<KernelRunner> KernelRunner::Make(Differences& differences,
+                                                 std::string& reason) {
+  std::unique_ptr<KernelRunner> runner(new KernelRunner(differences));
+  runner->root_->Run([&] { reason = runner->Enter(); });
+  if (!reason.empty()) return nullptr;
+  return runner;
+}
+
+std::string KernelRunner::Enter() {
+  const auto because = [](std::string_view what) {
+    return fmt::format("{}: {}", what, std::strerror(errno));
+  };
+  if (geteuid() != 0) return "needs root for real user ids and mounts";
+  if (unshare(CLONE_NEWNS | CLONE_FILES | CLONE_FS) != 0)
+    return because("needs a mount namespace of its own");
+  // What the process has open is of no use here.
+  syscall(SYS_close_range, 3U, ~0U, 0U);
+  if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
+    return because("cannot make mounts private");
   const char* const base = std::getenv("TMPDIR");
-  std::string mountpoint = fmt::format("{}/vfsd-differential-XXXXXX",
-                                       base != nullptr ? base : "/tmp");
-  if (mkdtemp(mountpoint.data()) == nullptr) {
-    reason =
-        fmt::format("cannot make {}: {}", mountpoint, std::strerror(errno));
-    return nullptr;
+  mountpoint_ = fmt::format("{}/vfsd-differential-XXXXXX",
+                            base != nullptr ? base : "/tmp");
+  if (mkdtemp(mountpoint_.data()) == nullptr) {
+    mountpoint_.clear();
+    return because("cannot make a directory");
   }
-  if (mount("differential", mountpoint.c_str(), "tmpfs", 0, nullptr) != 0) {
-    reason = fmt::format("cannot mount a tmpfs: {}", std::strerror(errno));
-    rmdir(mountpoint.c_str());
-    return nullptr;
-  }
-  umount2(mountpoint.c_str(), MNT_DETACH);
-  const int outer_root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-  Require(outer_root >= 0, "open /");
-  return std::unique_ptr<KernelRunner>(
-      new KernelRunner(outer_root, std::move(mountpoint)));
+  if (mount("differential", mountpoint_.c_str(), "tmpfs", 0, nullptr) != 0)
+    return because("cannot mount a tmpfs");
+  umount2(mountpoint_.c_str(), MNT_DETACH);
+  outer_root_ = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  proc_ = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (outer_root_ < 0 || proc_ < 0) return because("cannot open / and /proc");
+  return "";
 }
 
 KernelRunner::~KernelRunner() {
-  rmdir(mountpoint_.c_str());
-  close(outer_root_);
+  others_.clear();
+  root_->Run([this] {
+    if (!mountpoint_.empty()) rmdir(mountpoint_.c_str());
+  });
+}
+
+ActorThread& KernelRunner::ThreadOf(const Actor& actor) {
+  if (actor == Actor{}) return *root_;
+  std::unique_ptr<ActorThread>& thread = others_[actor];
+  if (thread != nullptr) return *thread;
+  root_->Run([&] { thread = std::make_unique<ActorThread>(); });
+  thread->Run([&actor] {
+    // By raw system calls: the C library would change all threads.
+    Require(
+        syscall(SYS_setgroups, actor.groups.size(), actor.groups.data()) == 0,
+        "setgroups");
+    Require(syscall(SYS_setresgid, actor.gid, actor.gid, actor.gid) == 0,
+            "setresgid");
+    Require(syscall(SYS_setresuid, actor.uid, actor.uid, actor.uid) == 0,
+            "setresuid");
+  });
+  return *thread;
 }
 
 void KernelRunner::Begin(const Program& program) {
+  root_->Run([&] { BeginAsRoot(program); });
+}
+
+void KernelRunner::BeginAsRoot(const Program& program) {
   actors_ = program.actors;
   oracle_ = program.oracle;
-  current_actor_ = 0;
   const bool ramfs = program.oracle == Oracle::kRamfs;
   const std::string options = fmt::format("mode={:o}", program.root_mode);
   Require(mount("differential", mountpoint_.c_str(), ramfs ? "ramfs" : "tmpfs",
@@ -165,7 +216,6 @@ void KernelRunner::Begin(const Program& program) {
   for (uint32_t free = 0; free < kMaxHandles; ++descriptor_limit_) {
     if (fcntl(static_cast<int>(descriptor_limit_), F_GETFD) < 0) ++free;
   }
-  LimitDescriptors();
 }
 
 void KernelRunner::LimitDescriptors() {
@@ -183,26 +233,16 @@ void KernelRunner::LiftDescriptorLimit() {
 }
 
 std::string KernelRunner::End() {
-  LiftDescriptorLimit();
-  Become(Actor{});
+  root_->Run([this] { EndAsRoot(); });
+  return "";
+}
+
+void KernelRunner::EndAsRoot() {
   for (const auto& [handle, descriptor] : descriptors_) close(descriptor);
   descriptors_.clear();
   Require(fchdir(outer_root_) == 0 && chroot(".") == 0, "leave the chroot");
   umask(022);
   Require(umount2(mountpoint_.c_str(), MNT_DETACH) == 0, "umount");
-  return "";
-}
-
-void KernelRunner::Become(const Actor& actor) {
-  // The saved uid stays root's, which is the way back. A change away from
-  // effective uid 0 takes the effective capabilities, the way back restores
-  // them.
-  Require(syscall(SYS_setresuid, 0, 0, 0) == 0, "setresuid");
-  Require(syscall(SYS_setgroups, actor.groups.size(), actor.groups.data()) == 0,
-          "setgroups");
-  Require(syscall(SYS_setresgid, actor.gid, actor.gid, actor.gid) == 0,
-          "setresgid");
-  Require(syscall(SYS_setresuid, actor.uid, actor.uid, 0) == 0, "setresuid");
 }
 
 int KernelRunner::Descriptor(int handle) const {
@@ -214,10 +254,23 @@ int KernelRunner::Descriptor(int handle) const {
 int KernelRunner::Directory(int handle) const { return Descriptor(handle); }
 
 Outcome KernelRunner::Run(const Step& step) {
-  if (step.actor != current_actor_) {
-    Become(actors_[step.actor]);
-    current_actor_ = step.actor;
+  // Mounts are root's.
+  ActorThread& thread =
+      ChangesMounts(step.kind) ? *root_ : ThreadOf(actors_[step.actor]);
+  Outcome outcome;
+  // A lock-free walk that another process' mount or rename disturbs is begun
+  // again, and its links count twice (nd->total_link_count); or with
+  // RESOLVE_CACHED it is given up. Both are chance, and have changed nothing:
+  // what the kernel means it says again.
+  constexpr int kTries = 4;
+  for (int i = 0; i < kTries; ++i) {
+    thread.Run([&] { outcome = RunAsActor(step); });
+    if (outcome.error != ELOOP && outcome.error != EAGAIN) break;
   }
+  return outcome;
+}
+
+Outcome KernelRunner::RunAsActor(const Step& step) {
   const int dir = Directory(step.dir);
   const int dir2 = Directory(step.dir2);
   const char* const path = Pointer(step.path);
@@ -265,9 +318,12 @@ Outcome KernelRunner::Run(const Step& step) {
     case Kind::kTruncate:
     case Kind::kSetTimes:
       return SetAttributes(step);
+    case Kind::kSetAttributes:
+      return SetAllAttributes(step);
     case Kind::kStatFileSystem:
       return StatFileSystem(step);
     case Kind::kMount:
+    case Kind::kBind:
     case Kind::kUnmount:
     case Kind::kRemount:
       return Mount(step);
@@ -275,18 +331,58 @@ Outcome KernelRunner::Run(const Step& step) {
   std::abort();
 }
 
-Outcome KernelRunner::Open(const Step& step) {
+long KernelRunner::OpenNow(const Step& step, uint64_t extra_flags) const {
   open_how how{};
-  how.flags = step.flags;
+  how.flags = step.flags | extra_flags;
   how.mode = step.mode;
   how.resolve = step.resolve;
-  const long descriptor =
-      step.kind == Kind::kOpenHow
-          ? syscall(SYS_openat2, Directory(step.dir), Pointer(step.path), &how,
-                    sizeof(how))
-          : syscall(SYS_openat, Directory(step.dir), Pointer(step.path),
-                    step.flags, step.mode);
-  const Outcome outcome = OutcomeOf(descriptor);
+  return step.kind == Kind::kOpenHow
+             ? syscall(SYS_openat2, Directory(step.dir), Pointer(step.path),
+                       &how, sizeof(how))
+             : syscall(SYS_openat, Directory(step.dir), Pointer(step.path),
+                       static_cast<uint32_t>(how.flags), step.mode);
+}
+
+int KernelRunner::OpenOtherEnd(const Step& step) {
+  // The walk that has just succeeded, once more.
+  open_how how{};
+  how.flags = O_PATH | O_CLOEXEC | (step.flags & (O_NOFOLLOW | O_DIRECTORY));
+  how.resolve = step.kind == Kind::kOpenHow ? step.resolve : 0;
+  const auto path = static_cast<int>(syscall(
+      SYS_openat2, Directory(step.dir), Pointer(step.path), &how, sizeof(how)));
+  if (path < 0) return -1;
+  struct stat found;
+  int other = -1;
+  if (fstat(path, &found) == 0 && S_ISFIFO(found.st_mode)) {
+    // As root: the actor may not be allowed to read.
+    root_->Run([&] {
+      other = openat(proc_, fmt::format("thread-self/fd/{}", path).c_str(),
+                     O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    });
+  }
+  close(path);
+  return other;
+}
+
+Outcome KernelRunner::Open(const Step& step) {
+  // Deliberate difference fifo-never-waits. What would wait is asked without
+  // waiting, which makes a difference to fifos only; where that fails for want
+  // of a reader, it is asked again while there is one. O_PATH opens nothing,
+  // and openat2(2) refuses to have it with O_NONBLOCK.
+  const bool could_wait = (step.flags & (O_NONBLOCK | O_PATH)) == 0;
+  LimitDescriptors();
+  long descriptor = OpenNow(step, could_wait ? O_NONBLOCK : 0);
+  Outcome outcome = OutcomeOf(descriptor);
+  LiftDescriptorLimit();
+  if (could_wait && outcome.error == ENXIO) {
+    const int other_end = OpenOtherEnd(step);
+    if (other_end >= 0) {
+      differences_.Apply(Difference::kFifoNeverWaits);
+      descriptor = OpenNow(step, 0);
+      outcome = OutcomeOf(descriptor);
+      close(other_end);
+    }
+  }
   if (descriptor < 0) return outcome;
   // The number of an earlier handle: the later one has it from now on.
   const auto [it, is_new] =
@@ -317,6 +413,7 @@ Outcome KernelRunner::Stat(const Step& step) {
                          (step.flags & AT_EMPTY_PATH) != 0 &&
                          (!step.path.has_value() || step.path->empty());
   if (short_way && (step.flags & ~kKnown) != 0) {
+    differences_.Apply(Difference::kUnknownStatFlags);
     outcome.error = EINVAL;
     return outcome;
   }
@@ -333,6 +430,7 @@ Outcome KernelRunner::Read(const Step& step) {
       fstat(descriptor, &found) == 0 && S_ISREG(found.st_mode)) {
     // Deliberate difference regular-content: not even asked, for a read of an
     // empty file would change its access time.
+    differences_.Apply(Difference::kRegularContent);
     Outcome outcome;
     outcome.error = EOPNOTSUPP;
     return outcome;
@@ -349,21 +447,21 @@ Outcome KernelRunner::ReadDirectory(const Step& step) {
   Outcome outcome;
   const bool by_handle =
       step.dir != kCwd && (!step.path.has_value() || step.path->empty());
+  int descriptor;
   if (by_handle) {
-    outcome.error = ReadEntries(Descriptor(step.dir), outcome.entries);
+    descriptor = Descriptor(step.dir);
   } else {
-    const bool root = !step.path.has_value() || step.path->empty();
     // The service needs no handle for this.
-    LiftDescriptorLimit();
-    const long descriptor =
+    const bool root = !step.path.has_value() || step.path->empty();
+    const long opened =
         syscall(SYS_openat, Directory(step.dir),
                 root ? "/" : step.path->c_str(), O_RDONLY | O_DIRECTORY);
-    LimitDescriptors();
-    outcome.error = ErrorOf(descriptor);
+    outcome.error = ErrorOf(opened);
     if (outcome.error != 0) return outcome;
-    outcome.error = ReadEntries(static_cast<int>(descriptor), outcome.entries);
-    close(static_cast<int>(descriptor));
+    descriptor = static_cast<int>(opened);
   }
+  outcome.error = ReadDirectoryAt(descriptor, step.mask, outcome.entries);
+  if (!by_handle) close(descriptor);
   if (outcome.error != 0) outcome.entries.clear();
   return outcome;
 }
@@ -402,6 +500,31 @@ Outcome KernelRunner::SetAttributes(const Step& step) {
   }
 }
 
+Outcome KernelRunner::SetAllAttributes(const Step& step) {
+  // In an order in which none undoes what another did: a change of owner takes
+  // set-id bits away, and both of them change times.
+  constexpr std::pair<uint32_t, Kind> kOrder[] = {
+      {kChangesSize, Kind::kTruncate},
+      {kChangesOwner, Kind::kChangeOwner},
+      {kChangesMode, Kind::kChangeMode},
+      {kChangesTimes, Kind::kSetTimes}};
+  differences_.Apply(Difference::kAttributesTogether);
+  Outcome outcome;
+  bool first = true;
+  for (const auto& [change, kind] : kOrder) {
+    if ((step.changes & change) == 0) continue;
+    Step one = step;
+    one.kind = kind;
+    outcome = SetAttributes(one);
+    if (outcome.error != 0) {
+      if (!first) outcome.error = kHalfDone;
+      return outcome;
+    }
+    first = false;
+  }
+  return outcome;
+}
+
 Outcome KernelRunner::StatFileSystem(const Step& step) {
   struct statfs result;
   Outcome outcome;
@@ -411,7 +534,6 @@ Outcome KernelRunner::StatFileSystem(const Step& step) {
     outcome = OutcomeOf(syscall(SYS_fstatfs, Descriptor(step.dir), &result));
   } else {
     // There is no statfsat(2); a walk of O_PATH's is the same.
-    LiftDescriptorLimit();
     const long descriptor =
         syscall(SYS_openat, Directory(step.dir), step.path->c_str(), O_PATH);
     outcome = OutcomeOf(descriptor);
@@ -419,7 +541,6 @@ Outcome KernelRunner::StatFileSystem(const Step& step) {
       outcome = OutcomeOf(syscall(SYS_fstatfs, descriptor, &result));
       close(static_cast<int>(descriptor));
     }
-    LimitDescriptors();
   }
   if (outcome.error == 0) {
     outcome.statfs = {static_cast<uint64_t>(result.f_type),
@@ -430,58 +551,91 @@ Outcome KernelRunner::StatFileSystem(const Step& step) {
   return outcome;
 }
 
+std::string KernelRunner::PlainPath(const char* path) const {
+  std::string plain(4096, '\0');
+  const int target = open(path, O_PATH | O_CLOEXEC);
+  const ssize_t size =
+      readlinkat(proc_, fmt::format("thread-self/fd/{}", target).c_str(),
+                 plain.data(), plain.size());
+  close(target);
+  plain.resize(static_cast<size_t>(std::max<ssize_t>(size, 0)));
+  return plain;
+}
+
 Outcome KernelRunner::Mount(const Step& step) {
-  Become(Actor{});
   const char* const path = Pointer(step.path);
-  struct stat root;
-  struct stat target;
+  struct statx root;
+  struct statx target;
   // Only a remount means the root.
   const bool at_root =
-      stat("/", &root) == 0 && path != nullptr && stat(path, &target) == 0 &&
-      root.st_dev == target.st_dev && root.st_ino == target.st_ino;
+      path != nullptr && RawStatx(AT_FDCWD, "/", 0, kMountMask, root) == 0 &&
+      RawStatx(AT_FDCWD, path, 0, kMountMask, target) == 0 &&
+      root.stx_mnt_id == target.stx_mnt_id && root.stx_ino == target.stx_ino;
+  // Read-only is the mount's matter here, not the file system's.
+  const bool read_only = (step.flags & 1) != 0;
+  unsigned long remount = MS_REMOUNT | MS_BIND;
+  if (read_only) remount |= MS_RDONLY;
+  // Once something is mounted there the path may lead elsewhere ("a/b/..").
+  const std::string plain_path = PlainPath(path);
   Outcome outcome;
-  if (step.kind == Kind::kRemount) {
-    unsigned long flags = MS_REMOUNT | MS_BIND;
-    if ((step.flags & 1) != 0) flags |= MS_RDONLY;
-    outcome = OutcomeOf(mount(nullptr, path, nullptr, flags, nullptr));
-  } else if (at_root) {
+  if (step.kind == Kind::kRemount)
+    return OutcomeOf(mount(nullptr, path, nullptr, remount, nullptr));
+  if (at_root) {
     outcome.error = kNotAsked;
-  } else if (step.kind == Kind::kMount) {
+    return outcome;
+  }
+  if (step.kind == Kind::kUnmount)
+    return OutcomeOf(umount2(path, static_cast<int>(step.flags)));
+  if (step.kind == Kind::kBind) {
+    const char* const source = Pointer(step.path2);
+    struct statx from;
+    if (RawStatx(AT_FDCWD, path, 0, STATX_TYPE, target) == 0 &&
+        RawStatx(AT_FDCWD, source, 0, STATX_TYPE, from) == 0 &&
+        !S_ISDIR(target.stx_mode) && !S_ISDIR(from.stx_mode)) {
+      differences_.Apply(Difference::kDirectoriesAreMounted);
+      outcome.error = ENOTDIR;
+      return outcome;
+    }
+    outcome =
+        OutcomeOf(mount(Pointer(step.path2), path, nullptr, MS_BIND, nullptr));
+  } else {
     const char* const type = oracle_ == Oracle::kRamfs ? "ramfs" : "tmpfs";
     outcome = OutcomeOf(mount("differential", path, type, 0, "mode=755"));
-  } else {
-    outcome = OutcomeOf(umount2(path, static_cast<int>(step.flags)));
   }
-  Become(actors_[current_actor_]);
+  if (outcome.error == 0 && read_only) {
+    Require(mount(nullptr, plain_path.c_str(), nullptr, remount, nullptr) == 0,
+            "remount read-only");
+  }
   return outcome;
 }
 
 Listing KernelRunner::List() {
-  Become(Actor{});
-  LiftDescriptorLimit();
   Listing listing;
-  struct statx result;
-  const int root = open("/", O_RDONLY | O_DIRECTORY | O_NOATIME | O_CLOEXEC);
-  Require(root >= 0, "open the root");
-  Require(RawStatx(root, "", AT_EMPTY_PATH, kListingMask, result) == 0,
-          "statx");
-  listing["/"] = FromKernel(result);
-  ListBelow(root, "/", listing);
-  close(root);
-  for (const auto& [handle, descriptor] : descriptors_) {
-    Require(RawStatx(descriptor, "", AT_EMPTY_PATH, kListingMask, result) == 0,
+  root_->Run([&] {
+    struct statx result;
+    const int root = open("/", O_RDONLY | O_DIRECTORY | O_NOATIME | O_CLOEXEC);
+    Require(root >= 0, "open the root");
+    Require(RawStatx(root, "", AT_EMPTY_PATH, kListingMask, result) == 0,
             "statx");
-    listing[fmt::format("@{}", handle)] = FromKernel(result);
-  }
-  LimitDescriptors();
-  Become(actors_[current_actor_]);
+    listing["/"] = FromKernel(result);
+    ListBelow(root, "/", listing);
+    close(root);
+    for (const auto& [handle, descriptor] : descriptors_) {
+      Require(
+          RawStatx(descriptor, "", AT_EMPTY_PATH, kListingMask, result) == 0,
+          "statx");
+      listing[fmt::format("@{}", handle)] = FromKernel(result);
+    }
+  });
   return listing;
 }
 
 void KernelRunner::ListBelow(int directory, const std::string& path,
                              Listing& listing) {
   std::vector<ListedEntry> entries;
-  Require(ReadEntries(directory, entries) == 0, "getdents64");
+  // A directory that is removed stays where it is mounted once more.
+  const int32_t error = ReadEntries(directory, entries);
+  Require(error == 0 || error == ENOENT, "getdents64");
   for (const ListedEntry& entry : entries) {
     struct statx result;
     Require(RawStatx(directory, entry.name.c_str(), AT_SYMLINK_NOFOLLOW,

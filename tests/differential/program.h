@@ -23,7 +23,7 @@ namespace vfsd::differential {
   X(Stat, "stat", kDir | kPath | kFlags | kMask)                          \
   X(Access, "access", kDir | kPath | kMode | kFlags)                      \
   X(Read, "read", kDir | kOffset | kSize)                                 \
-  X(ReadDirectory, "readdir", kDir | kPath | kSize)                       \
+  X(ReadDirectory, "readdir", kDir | kPath | kSize | kMask)               \
   X(ReadLink, "readlink", kDir | kPath)                                   \
   X(MakeDirectory, "mkdir", kDir | kPath | kMode)                         \
   X(MakeNode, "mknod", kDir | kPath | kMode | kDevice)                    \
@@ -36,7 +36,10 @@ namespace vfsd::differential {
   X(Truncate, "truncate", kDir | kPath | kSize)                           \
   X(SetTimes, "utimens", kDir | kPath | kFlags | kTimes)                  \
   X(StatFileSystem, "statfs", kDir | kPath)                               \
-  X(Mount, "mount", kPath)                                                \
+  X(SetAttributes, "setattr",                                             \
+    kDir | kPath | kFlags | kMode | kOwner | kSize | kTimes | kChanges)   \
+  X(Mount, "mount", kPath | kFlags)                                       \
+  X(Bind, "bind", kPath2 | kPath | kFlags)                                \
   X(Unmount, "umount", kPath | kFlags)                                    \
   X(Remount, "remount", kPath | kFlags)
 
@@ -56,6 +59,15 @@ enum FieldBit : uint32_t {
   kDevice = 1U << 11,
   kTimes = 1U << 12,
   kResolve = 1U << 13,
+  kChanges = 1U << 14,
+};
+
+// setattr: what it changes.
+enum ChangeBit : uint32_t {
+  kChangesMode = 1U << 0,
+  kChangesOwner = 1U << 1,
+  kChangesSize = 1U << 2,
+  kChangesTimes = 1U << 3,
 };
 
 enum class Kind : uint8_t {
@@ -103,8 +115,10 @@ struct TimeArgument {
 using PathText = std::optional<std::string>;
 
 // chmod, chown, truncate, utimens and statfs of a handle without a path are
-// their f-forms (fchmod and so on). mount, umount and remount are root's,
-// whoever the actor is; a path that leads to the root is not asked (ECANCELED).
+// their f-forms (fchmod and so on). setattr is several of them at once. readdir
+// with a mask asks for the entries' attributes too. mount, bind, umount and
+// remount are root's, whoever the actor is; a path that leads to the root is
+// not asked (ECANCELED).
 struct Step {
   Kind kind = Kind::kClose;
   // Index into Program::actors: under whose credentials.
@@ -113,7 +127,7 @@ struct Step {
   int dir = kCwd;  // also of close and read: the handle
   PathText path;
   int dir2 = kCwd;
-  PathText path2;  // of symlink: the target
+  PathText path2;  // of symlink: the target; of bind: what to mount
   uint32_t flags = 0;
   uint32_t mode = 0;
   uint32_t mask = 0;
@@ -122,6 +136,7 @@ struct Step {
   uint32_t uid = 0;
   uint32_t gid = 0;
   uint64_t resolve = 0;
+  uint32_t changes = 0;  // ChangeBits
   uint32_t device_major = 0;
   uint32_t device_minor = 0;
   TimeArgument atime;
@@ -135,6 +150,7 @@ struct Actor {
   uint32_t uid = 0;
   uint32_t gid = 0;
   std::vector<uint32_t> groups;
+  friend auto operator<=>(const Actor&, const Actor&) = default;
 };
 
 // Which of the kernel's file systems the program runs on.

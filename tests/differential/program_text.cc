@@ -50,6 +50,7 @@ std::span<const FlagName> NamesOf(Kind kind) {
     case Kind::kRename:
       return kRenameFlagNames;
     case Kind::kMount:
+    case Kind::kBind:
     case Kind::kRemount:
       return kMountFlagNames;
     case Kind::kUnmount:
@@ -251,6 +252,7 @@ bool ParseField(Step& step, std::string_view name, std::string_view& rest) {
   if (name == "uid") return ParseNumber(value, step.uid);
   if (name == "gid") return ParseNumber(value, step.gid);
   if (name == "resolve") return ParseNumber(value, step.resolve);
+  if (name == "changes") return ParseNumber(value, step.changes);
   if (name == "major") return ParseNumber(value, step.device_major);
   if (name == "minor") return ParseNumber(value, step.device_minor);
   if (name == "atime") return ParseTime(value, step.atime);
@@ -353,7 +355,9 @@ std::string ToText(const Step& step) {
   if (uses(kFlags) && step.flags != 0)
     text += " flags=" + FlagText(step.kind, step.flags);
   if (uses(kMode)) text += fmt::format(" mode={:#o}", step.mode);
-  if (uses(kMask)) text += fmt::format(" mask={:#x}", step.mask);
+  if (uses(kChanges)) text += fmt::format(" changes={}", step.changes);
+  if (uses(kMask) && !(step.kind == Kind::kReadDirectory && step.mask == 0))
+    text += fmt::format(" mask={:#x}", step.mask);
   if (uses(kOffset)) text += fmt::format(" offset={}", step.offset);
   if (uses(kSize)) text += fmt::format(" size={}", step.size);
   if (uses(kOwner)) text += fmt::format(" uid={} gid={}", step.uid, step.gid);

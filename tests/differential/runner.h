@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,7 @@ struct ListedEntry {
   std::string name;
   uint64_t ino = 0;
   uint8_t type = 0;
+  std::optional<vfs::Statx> attributes;
 };
 
 // What a step answered.
@@ -31,6 +33,10 @@ struct Outcome {
   int64_t count = 0;  // of read
   // Of statfs: magic number, block size, longest name, flags.
   std::array<uint64_t, 4> statfs{};
+  // Of vfsd's runners, between their parts: what an open gave, and where the
+  // next page of a directory starts.
+  vfs::Handle handle = 0;
+  uint64_t next_cursor = 0;
 };
 
 // Everything that can be reached: "/path" to what lstat says, and "@3" to what
@@ -45,6 +51,14 @@ class Runner {
   // A new namespace for this program.
   virtual void Begin(const Program& program) = 0;
   virtual Outcome Run(const Step& step) = 0;
+  // True: this runner would rather have the steps together (RunAll) once the
+  // kernel has answered them.
+  virtual bool RunsTogether() const { return false; }
+  // The first kernel.size() steps; kernel: what the kernel answered.
+  virtual std::vector<Outcome> RunAll(const Program& /*program*/,
+                                      std::span<const Outcome> /*kernel*/) {
+    return {};
+  }
   // As root, and without a trace (no access time changes).
   virtual Listing List() = 0;
   // Ends the namespace and all handles. Not empty: what is wrong with what is
@@ -54,6 +68,10 @@ class Runner {
 
 // "Not asked": the answer to mounting on the root and its like.
 inline constexpr int32_t kNotAsked = 125;  // ECANCELED
+
+// The kernel has no call that does several changes of attributes or none: it
+// did some of them before one failed, and the program ends there.
+inline constexpr int32_t kHalfDone = 1000;
 
 // What of struct statx a step or a listing asks for when all is wanted.
 inline constexpr uint32_t kListingMask = 0xfff;

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "server/vfs/linux_abi.h"
-
 namespace vfsd::differential {
 namespace {
 
@@ -82,16 +80,7 @@ bool SimplifyStep(Program& program, const Fails& fails, size_t i) {
   attempt([](Step& step) { return Set(step.dir, kCwd); });
   attempt([](Step& step) { return Set(step.dir2, kCwd); });
   for (uint32_t bit = 1; bit != 0; bit <<= 1) {
-    attempt([bit](Step& step) {
-      // An open of a fifo must not come to wait for its other end.
-      namespace abi = vfs::linux_abi;
-      if (step.kind == Kind::kOpen &&
-          (bit == abi::kONonblock ||
-           (bit == abi::kORdWr && (step.flags & abi::kONonblock) == 0))) {
-        return false;
-      }
-      return Set(step.flags, step.flags & ~bit);
-    });
+    attempt([bit](Step& step) { return Set(step.flags, step.flags & ~bit); });
   }
   for (const uint32_t mode : {0755U, 0644U, 0U})
     attempt([mode](Step& step) {

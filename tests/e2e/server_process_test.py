@@ -64,6 +64,29 @@ class ServerProcess(unittest.TestCase):
         ran = vfsd("--listen=127.0.0.1:0", "--metrics=off", f"--import={missing}")
         self.assert_refuses(ran, str(missing))
 
+    def test_a_bad_value_is_a_usage_error_whoever_finds_it(self):
+        for argument in ("--no-such-flag", "--listen=nowhere", "--anonymous=x", "--import=:/x", "--lease=0"):
+            self.assertEqual(vfsd(argument).returncode, 2, argument)
+
+    def test_a_time_span_without_an_end_is_refused(self):
+        for span in ("inf", "25h", "3000000h", "-1s"):
+            self.assert_refuses(vfsd(f"--drain-timeout={span}"), "--drain-timeout", span, "at most 24h")
+
+    def test_two_trees_at_one_mount_point_are_refused(self):
+        for first, second in (("/a", "/b"), ("/a:/x", "/b:/x/")):
+            for option in ("--import", "--snapshot"):
+                ran = vfsd(f"--import={first}", f"{option}={second}")
+                self.assertEqual(ran.returncode, 2)
+                self.assert_refuses(ran, "two trees at", "/a", "/b")
+
+    def test_a_socket_of_a_server_that_hangs_is_in_use(self):
+        path = self.scratch / "socket"
+        with socket.socket(socket.AF_UNIX) as hung, socket.socket(socket.AF_UNIX) as waiting:
+            hung.bind(str(path))
+            hung.listen(0)
+            waiting.connect(str(path))
+            self.assert_refuses(vfsd(f"--listen=unix:{path}", "--metrics=off"), str(path), "in use")
+
     def test_an_address_in_use(self):
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))
@@ -97,6 +120,16 @@ class ServerProcess(unittest.TestCase):
             self.assertIn("warp", ran.stderr)
         with harness.Server("--no-admin") as server:
             self.assertEqual(vfsctl(server.target, "fast-paths").returncode, 1)
+
+    def test_administration_is_not_for_anonymous_callers_unless_asked_for(self):
+        for arguments, status in (
+            (("--credentials=anonymous",), 1),
+            (("--credentials=anonymous", "--admin"), 0),
+            (("--credentials=trust",), 0),
+            (("--credentials=trust", "--no-admin"), 1),
+        ):
+            with harness.Server(*arguments) as server:
+                self.assertEqual(vfsctl(server.target, "fast-paths").returncode, status, arguments)
 
     def test_the_log_is_a_line_an_event_and_none_a_request(self):
         # A name that JSON has to escape, and that is not UTF-8.
@@ -185,6 +218,24 @@ class ServerProcess(unittest.TestCase):
                 os.kill(server.pid, number)
                 self.assertEqual(server.wait(), 0, server.log())
                 self.assertIn("drain", server.log())
+
+    def test_a_signal_before_it_serves_ends_it_at_once(self):
+        # A snapshot that is a fifo without a writer: the start waits for ever.
+        fifo = self.scratch / "snapshot"
+        os.mkfifo(fifo)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            command = [harness.program("vfsd"), "--listen=127.0.0.1:0", "--metrics=off", f"--snapshot={fifo}"]
+            with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as starting:
+                try:
+                    for line in starting.stderr:
+                        if "loading snapshot" in line:
+                            break
+                    starting.send_signal(number)
+                    _, rest = starting.communicate(timeout=harness.DEADLINE_SECONDS)
+                finally:
+                    starting.kill()
+            self.assertEqual(starting.returncode, 128 + number, rest)
+            self.assertIn("ended before serving", rest)
 
     def test_health_says_no_where_nobody_serves(self):
         self.assertNotEqual(vfsctl(f"127.0.0.1:{harness.free_port()}", "health").returncode, 0)

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "server/vfs/mount_at.h"
 #include "tests/stress/load.h"
 #include "tests/unit/vfs/core_fixture.h"
 
@@ -118,6 +119,64 @@ TEST_P(MountStressTest, UnmountAgainstWalksOpensAndRemovals) {
   EXPECT_EQ(live_objects::Count(ObjectKind::kMount), mounts);
   EXPECT_EQ(live_objects::Count(ObjectKind::kRegularInode), inodes);
   EXPECT_EQ(mounter.RemoveDirectory("/d/m"), Errno::kOk);
+}
+
+// A directory that is removed by another way is never one that something is
+// mounted on, whoever mounts on it, walks or has something open there
+// meanwhile.
+TEST_P(MountStressTest, RemovalsByAnotherWayAgainstMountsAndWalks) {
+  const Process mounter = Start();
+  const Process walker = Start();
+  const Process remover = Start();
+  for (const char* const path : {"/a", "/a/b", "/c"})
+    ASSERT_EQ(mounter.MakeDirectory(path), Errno::kOk);
+  ASSERT_EQ(BindAt(vfs(), "/a", "/c", {}), Errno::kOk);
+  sync::RcuBarrier();
+  const int64_t mounts = live_objects::Count(ObjectKind::kMount);
+  std::atomic<uint64_t> mounted{0};
+  std::atomic<uint64_t> removed{0};
+  {
+    Load load(0.3);
+    load.Add([&](Random&) {
+      const Errno error =
+          MountAt(vfs(), "/a/b", std::make_shared<mem::MemFileSystem>(), {});
+      if (error == Errno::kOk) {
+        ++mounted;
+        EXPECT_EQ(UnmountAt(vfs(), "/a/b", /*lazy=*/true), Errno::kOk);
+      } else {
+        EXPECT_EQ(error, Errno::kENOENT);
+      }
+    });
+    load.Add([&](Random&) {
+      const Result<Handle> handle = walker.Open("/a/b", kORdOnly);
+      if (!handle.has_value()) {
+        EXPECT_EQ(handle.error(), Errno::kENOENT);
+        return;
+      }
+      EXPECT_TRUE(walker.StatHandle(*handle).has_value());
+      EXPECT_TRUE(walker.Stat("..", 0, kStatxBasicStats, *handle).has_value());
+      EXPECT_EQ(walker.Close(*handle), Errno::kOk);
+    });
+    load.Add([&](Random&) {
+      if (const Errno error = remover.RemoveDirectory("/c/b");
+          error != Errno::kOk) {
+        EXPECT_EQ(error, Errno::kEBUSY);
+        return;
+      }
+      ++removed;
+      EXPECT_EQ(remover.MakeDirectory("/a/b"), Errno::kOk);
+      std::this_thread::yield();
+    });
+    load.Wait();
+    stress::Report(load);
+  }
+  std::cout << mounted.load() << " mounts, " << removed.load() << " removals"
+            << std::endl;
+  EXPECT_GT(removed.load(), 0U);
+  EXPECT_EQ(remover.RemoveDirectory("/c/b"), Errno::kOk);
+  EXPECT_EQ(vfs().mounts.size(), 2U);
+  sync::RcuBarrier();
+  EXPECT_EQ(live_objects::Count(ObjectKind::kMount), mounts);
 }
 
 TEST_P(MountStressTest, SessionsOpenUnderAMountOverTheRootThatComesAndGoes) {

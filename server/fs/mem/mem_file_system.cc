@@ -4,6 +4,7 @@
 
 #include "server/vfs/inode.h"
 #include "server/vfs/linux_abi.h"
+#include "server/vfs/new_inode.h"
 #include "server/vfs/synthetic_file.h"
 
 namespace vfsd::mem {
@@ -29,19 +30,14 @@ constexpr vfs::FileSystemTraits kTraits = {
 MemFileSystem::MemFileSystem(const RootOptions& root)
     : vfs::FileSystem(kTraits) {
   const Timestamp now = Timestamp::Now();
-  vfs::Inode::Init init;
-  init.mode =
-      vfs::linux_abi::kSIfdir | (root.mode & vfs::linux_abi::kPermissionBits);
+  vfs::Inode::Init init = vfs::NewDirectory(*this, root.mode, now);
   init.uid = root.uid;
   init.gid = root.gid;
-  init.ino = NextInodeNumber();
-  init.nlink = 2;
-  init.size = kTraits.directory_size_base;
   init.atime = root.atime.value_or(now);
   init.mtime = root.mtime.value_or(now);
   init.ctime = root.ctime.value_or(now);
   init.btime = root.btime.value_or(now);
-  SetRoot(vfs::PinnedInode::Adopt(new vfs::Inode(std::move(init))));
+  SetRoot(vfs::MakeInode(std::move(init)));
 }
 
 }  // namespace vfsd::mem

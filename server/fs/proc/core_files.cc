@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <thread>
 #include <utility>
 
 #include "absl/time/clock.h"
 #include "fmt/format.h"
+#include "server/fs/proc/cached_text.h"
 #include "server/fs/proc/fixed_file.h"
 #include "server/fs/proc/host_file.h"
 #include "server/fs/proc/mounts_text.h"
@@ -60,17 +62,26 @@ CoreFile Permanent(std::string_view name,
                                                      kProviderPermanent)};
 }
 
-// A file of the host's, cached.
-CoreFile PermanentCopy(const CoreFilesOptions& options, std::string_view name,
-                       std::string (*fallback)()) {
-  auto host =
-      std::make_shared<HostFile>(fmt::format("{}/{}", options.host_proc, name),
-                                 options.host_max_age, fallback);
+// What a function tells, told again for `max_age`.
+CoreFile PermanentCache(std::string_view name, absl::Duration max_age,
+                        std::function<std::string()> make) {
+  auto text = std::make_shared<CachedText>(max_age, std::move(make));
   return Permanent(name,
-                   [host]() -> Result<SharedText> { return host->Get(); });
+                   [text]() -> Result<SharedText> { return text->Get(); });
 }
 
-// Something that a function tells.
+// A file of the host's, or what can be told where there is none.
+CoreFile PermanentCopy(const CoreFilesOptions& options, std::string_view name,
+                       std::string (*fallback)()) {
+  return PermanentCache(
+      name, options.host_max_age,
+      [path = fmt::format("{}/{}", options.host_proc, name), fallback] {
+        std::optional<std::string> text = ReadHostFile(path);
+        return text.has_value() ? *std::move(text) : fallback();
+      });
+}
+
+// What a function tells at each read.
 template <typename Text>
 CoreFile PermanentText(std::string_view name, Text text) {
   return Permanent(name, [text = std::move(text)]() -> Result<SharedText> {
@@ -93,7 +104,8 @@ std::vector<CoreFile> MakeCoreFiles(CoreFilesOptions options,
       PermanentText("mounts", [&mounts] { return MountsText(mounts); }));
   files.push_back(PermanentCopy(options, "cpuinfo", &CpuInfoFallback));
   files.push_back(PermanentCopy(options, "meminfo", &MemInfoFallback));
-  files.push_back(PermanentText("stat", std::move(options.statistics)));
+  files.push_back(PermanentCache("stat", options.statistics_max_age,
+                                 std::move(options.statistics)));
   return files;
 }
 

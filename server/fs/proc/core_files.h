@@ -21,6 +21,9 @@ struct CoreFilesOptions {
   // server knows where its counters are. Must be callable as long as a file can
   // be read, and must not end a session: that waits for reads.
   std::function<std::string()> statistics;
+  // How old what is told of them may be. Not 0 in a server: it sums every
+  // thread's counters, and one batch can ask ten thousand times.
+  absl::Duration statistics_max_age = absl::Milliseconds(100);
   // Where the host's cpuinfo and meminfo are, and how old what is told of them
   // may be.
   std::string host_proc = "/proc";
@@ -33,8 +36,8 @@ struct CoreFilesOptions {
 // uptime    as /proc/uptime: seconds since the start, and the seconds that the
 //           processors were not busy with this process, summed over processors
 // mounts    mounts_text.h
-// stat      options.statistics
-// cpuinfo, meminfo   the host's
+// stat      options.statistics, cached
+// cpuinfo, meminfo   the host's, cached
 std::vector<CoreFile> MakeCoreFiles(CoreFilesOptions options,
                                     const vfs::MountTable& mounts);
 

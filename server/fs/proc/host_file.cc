@@ -5,11 +5,8 @@
 
 #include <array>
 #include <cerrno>
-#include <memory>
-#include <optional>
 
 #include "absl/cleanup/cleanup.h"
-#include "absl/time/clock.h"
 
 namespace vfsd::proc {
 namespace {
@@ -18,8 +15,9 @@ namespace {
 // fill the memory.
 constexpr size_t kMaxSize = size_t{16} << 20;
 
-// nullopt if it cannot be read, or there is nothing in it.
-std::optional<std::string> ReadWhole(const std::string& path) {
+}  // namespace
+
+std::optional<std::string> ReadHostFile(const std::string& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return std::nullopt;
   const absl::Cleanup close_fd = [fd] { close(fd); };
@@ -34,21 +32,6 @@ std::optional<std::string> ReadWhole(const std::string& path) {
   }
   if (text.empty()) return std::nullopt;
   return text;
-}
-
-}  // namespace
-
-SharedText HostFile::Get() {
-  absl::MutexLock lock(&mu_);
-  const absl::Time now = absl::Now();
-  // A clock that was set back makes the content too old as well.
-  if (text_ == nullptr || now - read_at_ > max_age_ || now < read_at_) {
-    std::optional<std::string> text = ReadWhole(path_);
-    text_ = std::make_shared<const std::string>(
-        text.has_value() ? *std::move(text) : fallback_());
-    read_at_ = now;
-  }
-  return text_;
 }
 
 }  // namespace vfsd::proc

@@ -6,6 +6,7 @@
 #include "server/base/timestamp.h"
 #include "server/vfs/linux_abi.h"
 #include "server/vfs/namespace_link.h"
+#include "server/vfs/new_inode.h"
 #include "spdlog/spdlog.h"
 
 namespace vfsd::proc {
@@ -36,21 +37,24 @@ bool IsValidName(std::string_view name) {
          name.find('\0') == std::string_view::npos;
 }
 
-vfs::PinnedInode MakeInode(vfs::FileSystem& file_system, uint32_t type,
-                           const EntryAttributes& attributes,
-                           std::unique_ptr<ProcFile> file) {
+// A file, or where that is null a directory.
+vfs::PinnedInode MakeEntryInode(vfs::FileSystem& file_system,
+                                const EntryAttributes& attributes,
+                                std::unique_ptr<ProcFile> file) {
   const Timestamp now = Timestamp::Now();
   vfs::Inode::Init init;
-  init.mode = type | (attributes.permissions & vfs::linux_abi::kPermissionBits);
+  if (file == nullptr) {
+    init = vfs::NewDirectory(file_system, attributes.permissions, now);
+  } else {
+    init.mode = vfs::linux_abi::kSIfreg |
+                (attributes.permissions & vfs::linux_abi::kPermissionBits);
+    init.ino = file_system.NextInodeNumber();
+    init.atime = init.mtime = init.ctime = now;
+  }
   init.uid = attributes.uid;
   init.gid = attributes.gid;
-  init.ino = file_system.NextInodeNumber();
-  init.nlink = type == vfs::linux_abi::kSIfdir ? 2U : 1U;
-  init.atime = now;
-  init.mtime = now;
-  init.ctime = now;
   init.synthetic = std::move(file);
-  return vfs::PinnedInode::Adopt(new vfs::Inode(std::move(init)));
+  return vfs::MakeInode(std::move(init));
 }
 
 }  // namespace
@@ -59,8 +63,7 @@ ProcFileSystem::ProcFileSystem(vfs::FastPaths& fast_paths,
                                std::vector<CoreFile> core_files,
                                ProcCounters* counters)
     : vfs::FileSystem(kTraits), fast_paths_(fast_paths), counters_(counters) {
-  vfs::PinnedInode root =
-      MakeInode(*this, vfs::linux_abi::kSIfdir, {.permissions = 0555}, nullptr);
+  vfs::PinnedInode root = MakeEntryInode(*this, {.permissions = 0555}, nullptr);
   root_entry_.reset(new ProcEntry("", 0, ProcEntry::DirectoryContent{},
                                   vfs::PinnedInode::Share(*root)));
   SetRoot(std::move(root));
@@ -122,14 +125,13 @@ Result<ProcEntryRef> ProcFileSystem::Register(const ProcEntryRef& parent,
     auto file = std::make_unique<ProcFile>(std::move(spec->provider), flags,
                                            fast_paths_, counters_);
     ProcFile* const view = file.get();
-    entry.reset(new ProcEntry(std::string(name), flags,
-                              ProcEntry::FileContent{view},
-                              MakeInode(*this, vfs::linux_abi::kSIfreg,
-                                        attributes, std::move(file))));
+    entry.reset(
+        new ProcEntry(std::string(name), flags, ProcEntry::FileContent{view},
+                      MakeEntryInode(*this, attributes, std::move(file))));
   } else {
-    entry.reset(new ProcEntry(
-        std::string(name), 0, ProcEntry::DirectoryContent{},
-        MakeInode(*this, vfs::linux_abi::kSIfdir, attributes, nullptr)));
+    entry.reset(new ProcEntry(std::string(name), 0,
+                              ProcEntry::DirectoryContent{},
+                              MakeEntryInode(*this, attributes, nullptr)));
   }
 
   ProcEntry& directory = *DirectoryOrRoot(parent);

@@ -10,7 +10,8 @@
 // anywhere below, with a warning in the log; nothing is removed then.
 //
 // Locks: the tree lock orders registrations and removals. It comes before all
-// locks of vfs.h and is never held while a hook runs or a removal waits.
+// locks of vfs.h and is never held while a hook runs or a removal waits for
+// one. (It is while what was mounted on a removed directory is detached.)
 //
 // Owned by its mounts, shared. Thread safe.
 #pragma once

@@ -16,7 +16,10 @@ bool RunSlice(Contender& contender, std::chrono::nanoseconds duration,
   if (contender.prepare) contender.prepare();
   const int64_t process = ProcessCpuNanoseconds();
   const int64_t own = ThreadCpuNanoseconds();
+  const auto begin = std::chrono::steady_clock::now();
   const SliceResult result = contender.crew->Run(contender.loops, duration);
+  const std::chrono::duration<double, std::nano> elapsed =
+      std::chrono::steady_clock::now() - begin;
   int64_t cpu = result.cpu_nanoseconds;
   if (contender.settle) {
     contender.settle();
@@ -31,6 +34,8 @@ bool RunSlice(Contender& contender, std::chrono::nanoseconds duration,
   }
   if (keep) {
     contender.cost.Add(static_cast<double>(cpu) /
+                       static_cast<double>(result.operations));
+    contender.pace.Add(elapsed.count() /
                        static_cast<double>(result.operations));
   }
   return true;

@@ -28,6 +28,9 @@ struct Contender {
   std::function<void()> settle = {};
   // CPU nanoseconds an operation, by slice.
   Series cost = {};
+  // Nanoseconds of the clock an operation, with all workers working: what there
+  // is to compare where workers wait for each other, which takes no CPU time.
+  Series pace = {};
 };
 
 struct SlicePlan {

@@ -49,7 +49,7 @@ CoreWorld::CoreWorld(std::string_view version, size_t workers,
     constexpr uint64_t kSalt = 0x5a17;
     sessions_.push_back(std::make_unique<vfs::Session>(
         *vfs_, i + 1, static_cast<uint32_t>(i + 1), std::move(options),
-        kSalt + i, absl::Now()));
+        kSalt + i, vfs::LeaseClock::now()));
     callers_.push_back(std::make_unique<vfs::Caller>(*sessions_.back()));
   }
 

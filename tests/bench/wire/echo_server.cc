@@ -1,7 +1,8 @@
 // An echo service: what a unary call costs that does nothing. It has vfsd's
-// transport options and vfsd's shape (one completion queue with one thread, 64
-// calls posted, recycled, raw messages), which was the best of those tried, and
-// one method: "/vfsbench.Echo/Echo". Serves until its standard input ends.
+// transport options and vfsd's shape (one completion queue with one thread, a
+// few calls waiting, places used again, raw messages), which was the best of
+// those tried, and one method: "/vfsbench.Echo/Echo". Serves until its standard
+// input ends.
 //
 // usage: wire_echo_server unix:PATH; prints the TCP address.
 #include <fmt/format.h>
@@ -17,8 +18,9 @@
 #include <memory>
 #include <optional>
 #include <thread>
-#include <vector>
 
+#include "server/rpc/call_places.h"
+#include "server/rpc/server.h"
 #include "server/rpc/transport_options.h"
 
 namespace {
@@ -33,24 +35,19 @@ class EchoService final : public grpc::Service {
   void Request(grpc::ServerContext* context, grpc::ByteBuffer* request,
                grpc::ServerAsyncResponseWriter<grpc::ByteBuffer>* responder,
                grpc::ServerCompletionQueue* queue, void* tag) {
-    grpc::Service::RequestAsyncUnary(0, context, request, responder, queue, queue, tag);
+    grpc::Service::RequestAsyncUnary(0, context, request, responder, queue,
+                                     queue, tag);
   }
 };
 
 class EchoCall {
  public:
-  EchoCall(EchoService& service, grpc::ServerCompletionQueue& queue)
-      : service_(service), queue_(queue) {
-    Post();
-  }
-  void Proceed(bool ok) {
-    if (!answering_ && !ok) return;
-    if (answering_) return Post();
-    answering_ = true;
-    responder_->Finish(request_, grpc::Status::OK, this);
-  }
+  using Owner = vfsd::rpc::CallPlacesOwner<EchoCall>;
 
- private:
+  EchoCall(Owner& owner, EchoService& service,
+           grpc::ServerCompletionQueue& queue)
+      : owner_(owner), service_(service), queue_(queue) {}
+
   void Post() {
     answering_ = false;
     responder_.reset();
@@ -59,7 +56,16 @@ class EchoCall {
     request_.Clear();
     service_.Request(&*context_, &request_, &*responder_, &queue_, this);
   }
+  void Proceed(bool ok) {
+    if (answering_) return owner_.Ended(*this);
+    if (!ok) return;
+    answering_ = true;
+    owner_.Began(*this);
+    responder_->Finish(request_, grpc::Status::OK, this);
+  }
 
+ private:
+  Owner& owner_;
   EchoService& service_;
   grpc::ServerCompletionQueue& queue_;
   std::optional<grpc::ServerContext> context_;
@@ -85,10 +91,10 @@ int main(int argc, char** argv) {
       builder.AddCompletionQueue();
   const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   if (server == nullptr) return 1;
-  constexpr size_t kCalls = 64;
-  std::vector<std::unique_ptr<EchoCall>> calls;
-  for (size_t i = 0; i < kCalls; ++i)
-    calls.push_back(std::make_unique<EchoCall>(service, *queue));
+  vfsd::rpc::CallPlaces<EchoCall> calls(
+      vfsd::rpc::ServerOptions().calls_per_method, [&](EchoCall::Owner& owner) {
+        return std::make_unique<EchoCall>(owner, service, *queue);
+      });
   std::thread thread([&] {
     void* tag = nullptr;
     bool ok = false;

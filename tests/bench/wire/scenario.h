@@ -39,8 +39,8 @@ struct WireScenario {
   std::function<std::function<uint64_t()>()> make_kernel;
 };
 
-// session: of a vfsd that holds the files. All outlive the scenarios, and one of
-// the scenarios outlives what is made of any.
+// session: of a vfsd that holds the files. All outlive the scenarios, and one
+// of the scenarios outlives what is made of any.
 std::vector<WireScenario> MakeScenarios(const WireFiles& files,
                                         const vfsclient::Session& session,
                                         corebench::CoreWorld& core);

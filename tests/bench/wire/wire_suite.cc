@@ -9,32 +9,24 @@
 #include <atomic>
 #include <cstdio>
 #include <cstring>
-#include <ctime>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
-#include <random>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "client/lib/batch_stream.h"
-#include "client/lib/channel.h"
-#include "client/lib/session.h"
-#include "tests/bench/core/core_world.h"
-#include "tests/bench/core/kernel_world.h"
 #include "tests/bench/core/ratio.h"
 #include "tests/bench/core/series.h"
-#include "tests/bench/core/tree_shape.h"
 #include "tests/bench/wire/batch_load.h"
 #include "tests/bench/wire/process.h"
 #include "tests/bench/wire/scenario.h"
 #include "tests/bench/wire/slice.h"
+#include "tests/bench/wire/table.h"
 #include "tests/bench/wire/unary_load.h"
+#include "tests/bench/wire/world.h"
 #include "vfs/v1/admin.grpc.pb.h"
 
 namespace wirebench {
@@ -46,165 +38,9 @@ using corebench::RatioReport;
 using corebench::Series;
 using Stub = ::vfs::v1::VfsService::Stub;
 
-constexpr size_t kFiles = 1000;
-constexpr size_t kConnections = 4;
 constexpr size_t kWindow = 6;
 // Of a slice: handles that it opens are closed after it.
 constexpr uint64_t kMostOpens = 20'000;
-
-int64_t OwnCpu() {
-  timespec time{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-}
-
-std::shared_ptr<grpc::Channel> Connect(const std::string& address) {
-  const auto parsed = vfsclient::Address::Parse(address);
-  const auto channel = vfsclient::Connect(*parsed, std::chrono::seconds(10));
-  if (!channel.has_value()) Die(address + ": " + channel.error().Text());
-  return *channel;
-}
-
-std::vector<std::shared_ptr<grpc::Channel>> ConnectSome(
-    const std::string& address) {
-  std::vector<std::shared_ptr<grpc::Channel>> channels;
-  for (size_t i = 0; i < kConnections; ++i)
-    channels.push_back(Connect(address));
-  return channels;
-}
-
-WireFiles MakeFileNames() {
-  WireFiles files;
-  for (uint64_t i = 0; i < kFiles; ++i) {
-    files.there.push_back(corebench::TreeShape::FilePath(i));
-    files.missing.push_back(files.there.back() + ".no");
-  }
-  return files;
-}
-
-// The servers, the files that all have, and the sessions of the client.
-struct World {
-  explicit World(const std::string& bin)
-      : scratch(std::filesystem::current_path() / "run"),
-        files(MakeFileNames()),
-        core(kernel.version(), 1) {
-    kernel.GrowTree(kFiles);
-    core.GrowTree(0, kFiles);
-    std::filesystem::create_directories("run");
-    const std::string here = std::filesystem::current_path().string();
-    echo = std::make_unique<Process>(std::vector<std::string>{
-        bin + "/wire_echo_server", "unix:" + here + "/run/echo"});
-    echo_tcp = echo->ReadLine();
-    echo_unix = "unix:" + here + "/run/echo";
-    const std::string ready = here + "/run/ready";
-    vfsd = std::make_unique<Process>(std::vector<std::string>{
-        bin + "/vfsd", "--listen", "127.0.0.1:0", "--listen",
-        "unix:" + here + "/run/vfsd", "--metrics", "off", "--import",
-        here + "/tree:/tree", "--ready-file", ready, "--log-level", "warn"});
-    for (int i = 0; i < 2000 && !std::filesystem::exists(ready); ++i)
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    std::ifstream file(ready);
-    if (!file) Die("vfsd did not start");
-    const auto listen = nlohmann::json::parse(file)["listen"];
-    vfsd_tcp = listen[0];
-    vfsd_unix = listen[1];
-    channel = Connect(vfsd_tcp);
-    session = std::make_unique<vfsclient::Session>(StartSession(channel));
-  }
-
-  static vfsclient::Session StartSession(
-      const std::shared_ptr<grpc::Channel>& on) {
-    vfsclient::SessionOptions options;
-    options.credentials.emplace().set_uid(0);
-    auto session = vfsclient::Session::Start(on, std::move(options));
-    if (!session.has_value()) Die(session.error().Text());
-    return *std::move(session);
-  }
-
-  corebench::KernelWorld kernel;
-  std::filesystem::path scratch;
-  WireFiles files;
-  corebench::CoreWorld core;
-  std::unique_ptr<Process> echo;
-  std::unique_ptr<Process> vfsd;
-  std::string echo_tcp;
-  std::string echo_unix;
-  std::string vfsd_tcp;
-  std::string vfsd_unix;
-  std::shared_ptr<grpc::Channel> channel;
-  std::unique_ptr<vfsclient::Session> session;
-};
-
-// Whoever takes turns: runs a slice, and keeps what came of each.
-struct Contender {
-  std::string name;
-  std::function<Slice()> run;
-  // Around a slice, not counted.
-  std::function<void()> before = {};
-  std::function<void()> after = {};
-  Series cost = {};
-  Series server = {};
-  Series client = {};
-  Series rate = {};
-};
-
-class Table {
- public:
-  explicit Table(const WirePlan& plan) : plan_(plan) {}
-
-  Contender& Add(std::string name, std::function<Slice()> run) {
-    contenders_.push_back(std::make_unique<Contender>(
-        Contender{.name = std::move(name), .run = std::move(run)}));
-    return *contenders_.back();
-  }
-
-  void Run() {
-    std::mt19937 random(1);  // NOLINT: no secret
-    std::vector<Contender*> order;
-    for (const auto& contender : contenders_) order.push_back(contender.get());
-    for (int round = -1; round < plan_.rounds; ++round) {
-      std::ranges::shuffle(order, random);
-      for (Contender* contender : order) {
-        if (contender->before) contender->before();
-        const Slice slice = contender->run();
-        if (contender->after) contender->after();
-        if (round < 0) continue;  // warms up
-        contender->cost.Add(slice.Cost());
-        contender->server.Add(slice.ServerCost());
-        contender->client.Add(slice.ClientCost());
-        contender->rate.Add(slice.Rate());
-      }
-    }
-    fmt::print("{:<28} {:>12} {:>12} {:>12} {:>12}\n", "", "ops/s", "CPU ns/op",
-               "server ns", "client ns");
-    for (const auto& contender : contenders_) {
-      fmt::print("{:<28} {:>12.0f} {:>12.1f} {:>12.1f} {:>12.1f}\n",
-                 contender->name, contender->rate.Summary().median,
-                 contender->cost.Summary().median,
-                 contender->server.Summary().median,
-                 contender->client.Summary().median);
-    }
-    std::fflush(stdout);
-  }
-
- private:
-  const WirePlan plan_;
-  std::vector<std::unique_ptr<Contender>> contenders_;
-};
-
-// Counts CPU time around something that returns how many operations it did.
-Slice Measure(const Process* server, const std::function<uint64_t()>& work) {
-  Slice slice;
-  const auto begin = std::chrono::steady_clock::now();
-  const int64_t server_begin = server != nullptr ? server->CpuNanoseconds() : 0;
-  const int64_t client_begin = OwnCpu();
-  slice.operations = work();
-  slice.client = OwnCpu() - client_begin;
-  slice.server =
-      server != nullptr ? server->CpuNanoseconds() - server_begin : 0;
-  slice.wall = (std::chrono::steady_clock::now() - begin).count();
-  return slice;
-}
 
 // Repeats `once` on so many threads until the time is over.
 uint64_t OnThreads(const std::vector<std::function<uint64_t()>>& loops,
@@ -230,8 +66,7 @@ class Suite {
   Suite(const WirePlan& plan, const std::string& bin)
       : plan_(plan),
         world_(bin),
-        scenarios_(
-            MakeScenarios(world_.files, *world_.session, world_.core)) {}
+        scenarios_(MakeScenarios(world_.files, *world_.session, world_.core)) {}
 
   int Run() {
     fmt::print(
@@ -239,10 +74,14 @@ class Suite {
         "flight; single calls: 64 in flight on {} connections; the kernel: "
         "{}\n",
         kFiles, kFiles, kWindow, kConnections, world_.kernel.place());
-    Unary();
-    Latency();
-    Batches();
-    FastPaths();
+    const auto wants = [&](const char* part) {
+      return plan_.part.empty() || plan_.part == part;
+    };
+    // Batches compare themselves with single calls.
+    if (wants("unary") || wants("batch")) Unary();
+    if (wants("latency")) Latency();
+    if (wants("batch")) Batches();
+    if (wants("fastpaths")) FastPaths();
     return report_.short_lines();
   }
 
@@ -343,7 +182,7 @@ class Suite {
 
   void Unary() {
     fmt::print("\n-- single calls\n");
-    Table table(plan_);
+    Table table(plan_.rounds);
     const uint64_t in_band = world_.session->id();
     const uint64_t by_status = StatusSession();
     Contender& echo =
@@ -481,7 +320,7 @@ class Suite {
     fmt::print("\n-- batches\n");
     const auto unix_channel = Connect(world_.vfsd_unix);
     const uint64_t session = world_.session->id();
-    Table table(plan_);
+    Table table(plan_.rounds);
     std::vector<Forms> all;
     for (const WireScenario& scenario : scenarios_) {
       Forms forms{
@@ -580,7 +419,7 @@ class Suite {
 
   void FastPaths() {
     fmt::print("\n-- fast paths, seen at the wire\n");
-    Table table(plan_);
+    Table table(plan_.rounds);
     struct Pair {
       std::string fast_path;
       Contender* on;

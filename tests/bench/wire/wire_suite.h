@@ -5,10 +5,13 @@
 #pragma once
 
 #include <chrono>
+#include <string>
 
 namespace wirebench {
 
 struct WirePlan {
+  // Which part: "unary", "latency", "batch", "fastpaths"; "": all.
+  std::string part;
   int rounds = 30;
   std::chrono::milliseconds slice{150};
   // First calls after idle times.

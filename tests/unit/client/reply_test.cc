@@ -71,8 +71,8 @@ TEST(UnaryRequest, IsTheRequestOfTheStep) {
 TEST(EncodeBatch, ReferencesCountFromTheMessage) {
   Unit unit{{Open("/a"), Close(0)}};
   vfs::v1::BatchRequest parsed;
-  ASSERT_TRUE(
-      parsed.ParseFromString(EncodeBatch({&unit, &unit, &unit}, kSession)));
+  ASSERT_TRUE(parsed.ParseFromString(
+      EncodeBatch({&unit, &unit, &unit}, kSession).bytes));
   EXPECT_EQ(parsed.session(), kSession);
   ASSERT_EQ(parsed.operations_size(), 6);
   EXPECT_EQ(parsed.operations(1).close().handle_operation(), 0u);

@@ -24,6 +24,7 @@
 #include "server/fs/proc/mounts_text.h"
 #include "server/fs/proc/sequence_file.h"
 #include "server/fs/proc/statistics_text.h"
+#include "server/vfs/mount_at.h"
 #include "tests/unit/fs/allocations.h"
 #include "tests/unit/fs/world.h"
 
@@ -163,6 +164,37 @@ TEST_F(CoreFiles, StatIsWhatTheServerCounts) {
     EXPECT_THAT(line, ::testing::MatchesRegex("[a-z_]+ [0-9]+"));
   }
   EXPECT_EQ(world.Close(*handle), Errno::kOk);
+}
+
+// However many reads a batch has: each sum costs what thousands of reads do.
+TEST_F(CoreFiles, StatisticsAreMadeOnceAnIntervalHoweverOftenTheyAreRead) {
+  int made = 0;
+  statistics_ = [&made] { return fmt::format("made {}\n", ++made); };
+  proc::CoreFilesOptions options = Options();
+  options.statistics_max_age = absl::Hours(1);
+  World world = MakeWorld(std::move(options));
+  const auto handle = world.Open("/proc/stat");
+  ASSERT_TRUE(handle.has_value());
+  std::array<char, 1> buffer;
+  vfs::ReadOperation read;
+  read.handle = *handle;
+  read.buffer = buffer;
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT_EQ(world.executor.Execute(vfs::Caller(*world.session), read), 1U);
+  }
+  EXPECT_EQ(world.ReadAll("/proc/stat"), "made 1\n");
+  EXPECT_EQ(made, 1);
+  EXPECT_EQ(world.Close(*handle), Errno::kOk);
+}
+
+TEST_F(CoreFiles, StatisticsAreMadeAgainWhenOld) {
+  int made = 0;
+  statistics_ = [&made] { return fmt::format("made {}\n", ++made); };
+  proc::CoreFilesOptions options = Options();
+  options.statistics_max_age = absl::ZeroDuration();
+  World world = MakeWorld(std::move(options));
+  EXPECT_EQ(world.ReadAll("/proc/stat"), "made 1\n");
+  EXPECT_EQ(world.ReadAll("/proc/stat"), "made 2\n");
 }
 
 TEST_F(CoreFiles, HostsFilesAreCopiedAndCached) {
@@ -391,6 +423,19 @@ TEST(SessionEntries, EndWithTheirSession) {
   EXPECT_THAT(world.Names("/proc"), ::testing::ElementsAre(fmt::format(
                                         "{}", world.session->number())));
   EXPECT_EQ(world.Close(*handle), Errno::kOk);
+}
+
+TEST(SessionEntries, EndWithWhatIsMountedOnThem) {
+  World world(WithSessionEntries());
+  const vfs::SessionRef session = world.OpenSession(1000, 100);
+  const std::string path = fmt::format("/proc/{}", session->number());
+  const size_t mounts = world.vfs.mounts.size();
+  ASSERT_EQ(
+      vfs::MountAt(world.vfs, path, std::make_shared<mem::MemFileSystem>(), {}),
+      Errno::kOk);
+  EXPECT_EQ(world.vfs.mounts.size(), mounts + 1);
+  EXPECT_TRUE(world.sessions.Close(session->id(), nullptr));
+  EXPECT_EQ(world.vfs.mounts.size(), mounts);
 }
 
 TEST(SessionEntries, OfASessionThatReadsItsOwnStatusAndEnds) {

@@ -295,9 +295,21 @@ TEST(ProcFileSystem, ClientsCannotChangeItsNames) {
   unlink.path = "/proc/driver";
   unlink.flags = testing::abi::kAtRemovedir;
   EXPECT_EQ(world.executor.Execute(caller, unlink).error(), Errno::kEPERM);
-  EXPECT_FALSE(
+  // A name that is not there is ENOENT to whoever would make it, as in Linux's
+  // procfs.
+  EXPECT_EQ(
       world.Open("/proc/new", testing::abi::kOCreat | testing::abi::kOWrOnly)
-          .has_value());
+          .error(),
+      Errno::kENOENT);
+  vfs::MakeDirectoryOperation mkdir;
+  mkdir.path = "/proc/new";
+  EXPECT_EQ(world.executor.Execute(caller, mkdir).error(), Errno::kENOENT);
+  mkdir.path = "/proc/permanent";
+  EXPECT_EQ(world.executor.Execute(caller, mkdir).error(), Errno::kEEXIST);
+  vfs::RenameOperation rename;
+  rename.old_path = "/proc/permanent";
+  rename.new_path = "/proc/new";
+  EXPECT_EQ(world.executor.Execute(caller, rename).error(), Errno::kENOENT);
   vfs::MakeDirectoryOperation make;
   make.path = "/proc/new";
   EXPECT_FALSE(world.executor.Execute(caller, make).has_value());

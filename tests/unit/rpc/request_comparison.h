@@ -228,7 +228,8 @@ inline std::optional<size_t> OperationsOfGroups(
   return std::accumulate(counts.begin(), counts.end(), size_t{0});
 }
 
-// Group: ColumnGroup; a parameter so that only fields that a kind has are named.
+// Group: ColumnGroup; a parameter so that only fields that a kind has are
+// named.
 template <typename Group, typename Columns>
 void ExpectSameColumns(const Group& group, const Columns& message) {
   VFSD_EXPECT_FIELD(group, flags)

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <thread>
@@ -78,6 +79,46 @@ TEST(RcuTest, TheBarrierFreesWhatIdleThreadsHoldInTheirBatches) {
   EXPECT_EQ(objects_alive.load(), 0);
   stop.store(true);
   for (std::thread& thread : threads) thread.join();
+}
+
+// Also where the barrier comes by while the thread is in the middle of retiring
+// something else.
+TEST(RcuTest, TheBarrierFreesWhatBusyThreadsRetiredBefore) {
+  struct Busy {
+    std::atomic<uint64_t> retired{0};
+    std::atomic<uint64_t> freed{0};
+  };
+  struct Counted {
+    Busy* busy;
+    ~Counted() { busy->freed.fetch_add(1); }
+  };
+  std::array<Busy, 3> busy;
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> threads;
+  for (Busy& mine : busy) {
+    threads.emplace_back([&mine, &stop] {
+      while (!stop.load()) {
+        RcuDelete(new Counted{&mine});
+        mine.retired.fetch_add(1);
+        // Bounded: what waits for its grace period is memory.
+        while (mine.retired.load() - mine.freed.load() > 10'000 && !stop.load())
+          std::this_thread::yield();
+      }
+    });
+  }
+  for (int round = 0; round < 300; ++round) {
+    std::array<uint64_t, 3> before;
+    for (size_t i = 0; i < busy.size(); ++i) before[i] = busy[i].retired.load();
+    RcuBarrier();
+    // One thread frees, in the order of retiring.
+    for (size_t i = 0; i < busy.size(); ++i)
+      EXPECT_GE(busy[i].freed.load(), before[i]);
+  }
+  stop.store(true);
+  for (std::thread& thread : threads) thread.join();
+  RcuBarrier();
+  for (const Busy& mine : busy)
+    EXPECT_EQ(mine.freed.load(), mine.retired.load());
 }
 
 TEST(RcuTest, TheBarrierWaitsForAWholeChainOfReclaims) {

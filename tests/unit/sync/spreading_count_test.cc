@@ -86,6 +86,32 @@ TEST(SpreadingCountTest, SpreadsUnderContentionAndCountsOn) {
   RcuBarrier();
 }
 
+// Also when the blocks of those that ended are used again.
+TEST(SpreadingCountTest, SpreadCountsAreEachTheirOwn) {
+  constexpr uint32_t kObjects = 20;
+  for (int round = 0; round < 2; ++round) {
+    std::atomic<int> ended{0};
+    std::vector<Object*> objects;
+    for (uint32_t i = 0; i < kObjects; ++i) {
+      objects.push_back(new Object(ended));
+      objects[i]->count.MakeBase();
+      UseUntilSpread(*objects[i]);
+    }
+    for (uint32_t i = 0; i < kObjects; ++i)
+      for (uint32_t get = 0; get < i; ++get) objects[i]->count.Get();
+    for (uint32_t i = 0; i < kObjects; ++i)
+      EXPECT_EQ(objects[i]->count.Read(), i + 1);
+    for (Object* const object : objects) object->PutBase();
+    // Of all but the first somebody holds references still.
+    RcuBarrier();
+    EXPECT_EQ(ended, 1);
+    for (uint32_t i = 0; i < kObjects; ++i)
+      for (uint32_t get = 0; get < i; ++get) objects[i]->Put();
+    EXPECT_EQ(ended, static_cast<int>(kObjects));
+    RcuBarrier();
+  }
+}
+
 TEST(SpreadingCountTest, TheBaseReferenceMayBeTheLastOfASpreadCount) {
   std::atomic<int> ended{0};
   auto* const object = new Object(ended);

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -117,6 +118,27 @@ TEST_F(DentryTableTest, TheHashIsAFunctionOfDirectoryAndName) {
   }
 }
 
+// Names whose last bytes differ as their sizes do: with the size as it is in
+// the hash they collide whatever the seed is.
+TEST_F(DentryTableTest, NamesDoNotCollideWithoutTheSeed) {
+  std::vector<std::string> names = {"bccccccc", "bcccccccc"};
+  for (size_t k = 8; k <= 16; ++k) {
+    names.push_back("prefix__" +
+                    std::string(1, static_cast<char>('y' ^ (16 + k))) +
+                    "yyyyyyy" + std::string(k, 'a'));
+  }
+  // An address as any other, the same in each run.
+  const void* const kParent = reinterpret_cast<const void*>(0x7f12'3456'7890);
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 1000; ++i) {
+    const NameHashSeed seed{random() | 1, random() | 1};
+    std::set<uint32_t> hashes;
+    for (const std::string& name : names)
+      hashes.insert(HashName(seed, kParent, name));
+    EXPECT_EQ(hashes.size(), names.size()) << i;
+  }
+}
+
 TEST_F(DentryTableTest, TheSameNameInDirectoriesIsApart) {
   for (size_t i = 0; i < kDirectories; ++i) Insert(Parent(i), "name", File(i));
   for (size_t i = 0; i < kDirectories; ++i)
@@ -158,6 +180,22 @@ TEST_F(DentryTableTest, GrowsAndForgets) {
   for (int i = 0; i < kNames; ++i) Remove(Parent(0), "n" + std::to_string(i));
   EXPECT_EQ(table_.size(), 0U);
   EXPECT_EQ(Find(Parent(0), "n0"), nullptr);
+}
+
+// All of a large tree: neither its memory stays nor tombstones that every miss
+// would probe through.
+TEST_F(DentryTableTest, GivesMemoryBackWhenNamesAreRemoved) {
+  const size_t empty_bytes = table_.memory_bytes();
+  constexpr int kNames = 200'000;
+  for (int i = 0; i < kNames; ++i)
+    Insert(Parent(0), "n" + std::to_string(i), File(0));
+  const size_t full_bytes = table_.memory_bytes() - empty_bytes;
+  EXPECT_GE(full_bytes, size_t{kNames} * 8);
+  for (int i = 100; i < kNames; ++i) Remove(Parent(0), "n" + std::to_string(i));
+  ExpectAgreement();
+  EXPECT_LE(table_.memory_bytes() - empty_bytes, full_bytes / 4);
+  for (int i = 0; i < 100; ++i) Remove(Parent(0), "n" + std::to_string(i));
+  EXPECT_EQ(table_.size(), 0U);
 }
 
 TEST_F(DentryTableTest, TombstonesDoNotPileUp) {

@@ -5,12 +5,18 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "server/vfs/file_system_end.h"
+#include "server/vfs/mount_at.h"
+#include "server/vfs/namespace_link.h"
+#include "server/vfs/new_inode.h"
 #include "tests/unit/vfs/core_fixture.h"
 
 namespace vfsd::vfs {
@@ -75,6 +81,35 @@ TEST_P(MountTest, AMountpointIsBusyForItsNamesakes) {
   EXPECT_EQ(p.RemoveDirectory("/m"), Errno::kOk);
 }
 
+TEST_P(MountTest, ADirectoryIsBusyWhereverItIsMountedOn) {
+  const Process p = Start();
+  ASSERT_EQ(p.MakeDirectory("/d"), Errno::kOk);
+  ASSERT_EQ(p.MakeDirectory("/d/sub"), Errno::kOk);
+  ASSERT_EQ(p.MakeDirectory("/m"), Errno::kOk);
+  ASSERT_EQ(BindAt(vfs(), "/d", "/m", {}), Errno::kOk);
+  Mount* const inner = MountMem(p, "/m/sub");
+  EXPECT_EQ(p.RemoveDirectory("/d/sub"), Errno::kEBUSY);
+  EXPECT_EQ(p.Rename("/d/sub", "/d/other"), Errno::kEBUSY);
+  EXPECT_EQ(Unmount(inner), Errno::kOk);
+  EXPECT_EQ(p.RemoveDirectory("/d/sub"), Errno::kOk);
+  EXPECT_EQ(UnmountAt(vfs(), "/m", /*lazy=*/false), Errno::kOk);
+}
+
+TEST_P(MountTest, ABindOfAReadOnlyMountIsReadOnly) {
+  const Process p = Start();
+  Mount* const mount = MountAtM(p);
+  ASSERT_EQ(p.MakeDirectory("/m/d"), Errno::kOk);
+  ASSERT_EQ(p.MakeDirectory("/b"), Errno::kOk);
+  ASSERT_EQ(vfs().mounts.SetReadOnly(*mount, true), Errno::kOk);
+  ASSERT_EQ(BindAt(vfs(), "/m/d", "/b", {}), Errno::kOk);
+  EXPECT_EQ(p.MakeDirectory("/b/new"), Errno::kEROFS);
+  EXPECT_EQ(RemountAt(vfs(), "/b", false), Errno::kOk);
+  EXPECT_EQ(p.MakeDirectory("/b/new"), Errno::kOk);
+  EXPECT_EQ(p.MakeDirectory("/m/other"), Errno::kEROFS);
+  EXPECT_EQ(UnmountAt(vfs(), "/b", /*lazy=*/false), Errno::kOk);
+  EXPECT_EQ(Unmount(mount), Errno::kOk);
+}
+
 TEST_P(MountTest, WhatIsMountedLaterIsOnTop) {
   const Process p = Start();
   Mount* const first = MountAtM(p);
@@ -107,6 +142,104 @@ TEST_P(MountTest, ALazyUnmountDetachesAllThatIsMountedWithin) {
   EXPECT_EQ(Unmount(outer, /*lazy=*/true), Errno::kOk);
   EXPECT_EQ(vfs().mounts.size(), 1U);
   EXPECT_EQ(Process::ErrorOf(p.Stat("/m/n")), Errno::kENOENT);
+}
+
+// is_local_mountpoint() asks the whole namespace, so no directory goes from
+// under a mount by another way to it.
+TEST_P(MountTest, AMountPointIsBusyByEveryWay) {
+  const Process p = Start();
+  for (const char* const path : {"/a", "/a/b", "/a/new", "/c"})
+    ASSERT_EQ(p.MakeDirectory(path), Errno::kOk);
+  ASSERT_EQ(BindAt(vfs(), "/a", "/c", {}), Errno::kOk);
+  MountMem(p, "/a/b");
+  for (const std::string way : {"/a", "/c"}) {
+    EXPECT_EQ(p.RemoveDirectory(way + "/b"), Errno::kEBUSY);
+    EXPECT_EQ(p.Rename(way + "/b", way + "/other"), Errno::kEBUSY);
+    EXPECT_EQ(p.Rename(way + "/new", way + "/b"), Errno::kEBUSY);
+  }
+  ASSERT_EQ(UnmountAt(vfs(), "/a/b", /*lazy=*/false), Errno::kOk);
+  EXPECT_EQ(p.RemoveDirectory("/c/b"), Errno::kOk);
+}
+
+TEST_P(MountTest, AMountEndsWithTheTreeThatItIsIn) {
+  const Process p = Start();
+  for (const char* const path : {"/a", "/a/b", "/a/b/c"})
+    ASSERT_EQ(p.MakeDirectory(path), Errno::kOk);
+  MountMem(p, "/a/b/c");
+  MountMem(p, "/a/b");
+  FileSystem& top = vfs().top().file_system();
+  EXPECT_EQ(top.mount_table(), &vfs().mounts);
+  EXPECT_EQ(RemoveTree(top, top.root(), "a"), Errno::kOk);
+  EXPECT_EQ(vfs().mounts.size(), 1U);
+  EXPECT_EQ(Process::ErrorOf(p.Stat("/a")), Errno::kENOENT);
+}
+
+TEST_P(MountTest, AFileSystemKnowsItsNamespaceWhileItIsMounted) {
+  const Process p = Start();
+  ASSERT_EQ(p.MakeDirectory("/m"), Errno::kOk);
+  ASSERT_EQ(p.MakeDirectory("/n"), Errno::kOk);
+  const auto file_system = std::make_shared<mem::MemFileSystem>();
+  EXPECT_EQ(file_system->mount_table(), nullptr);
+  ASSERT_EQ(MountAt(vfs(), "/m", file_system, {}), Errno::kOk);
+  ASSERT_EQ(MountAt(vfs(), "/n", file_system, {}), Errno::kOk);
+  ASSERT_EQ(UnmountAt(vfs(), "/m", /*lazy=*/false), Errno::kOk);
+  EXPECT_EQ(file_system->mount_table(), &vfs().mounts);
+  ASSERT_EQ(UnmountAt(vfs(), "/n", /*lazy=*/true), Errno::kOk);
+  EXPECT_EQ(file_system->mount_table(), nullptr);
+}
+
+// Else its names would be freed where all that others retire waits.
+TEST_P(MountTest, ALargeFileSystemEndsOffTheReclaimingThread) {
+  std::atomic<std::thread::id> reclaiming;
+  sync::RcuRetire(&reclaiming, [](void* id) {
+    static_cast<std::atomic<std::thread::id>*>(id)->store(
+        std::this_thread::get_id());
+  });
+  sync::RcuBarrier();
+  const Process p = Start();
+  ASSERT_EQ(p.MakeDirectory("/m"), Errno::kOk);
+  for (const bool large : {false, true}) {
+    std::atomic<std::thread::id> ended;
+    std::shared_ptr<FileSystem> file_system(
+        new mem::MemFileSystem, [&ended](FileSystem* last) {
+          std::unique_ptr<FileSystem>(last).reset();
+          ended.store(std::this_thread::get_id());
+        });
+    Inode& root = file_system->root();
+    for (int i = 0; i < (large ? 6000 : 10); ++i) {
+      Inode::Init init;
+      init.mode = kSIfreg | 0644;
+      init.ino = file_system->NextInodeNumber();
+      ASSERT_EQ(CreateChild(*file_system, root, std::to_string(i),
+                            MakeInode(std::move(init))),
+                Errno::kOk);
+    }
+    ASSERT_EQ(MountAt(vfs(), "/m", std::move(file_system), {}), Errno::kOk);
+    ASSERT_TRUE(p.Stat("/m/7").has_value());
+    ASSERT_EQ(UnmountAt(vfs(), "/m", /*lazy=*/true), Errno::kOk);
+    sync::RcuBarrier();
+    WaitForFileSystemEnds();
+    EXPECT_NE(ended.load(), std::thread::id());
+    EXPECT_EQ(ended.load() == reclaiming.load(), !large);
+  }
+}
+
+// An address is used again, and then names another mount.
+TEST_P(MountTest, AnIdNeverNamesAnotherMount) {
+  const Process p = Start();
+  Mount* const first = MountAtM(p);
+  const uint64_t gone = first->id();
+  ASSERT_EQ(vfs().mounts.UnmountById(gone, /*lazy=*/false), Errno::kOk);
+  sync::RcuBarrier();
+  for (int i = 0; i < 100; ++i) {
+    Mount* const other = MountAtM(p);
+    EXPECT_NE(other->id(), gone);
+    EXPECT_EQ(vfs().mounts.UnmountById(gone, /*lazy=*/true), Errno::kEINVAL);
+    EXPECT_EQ(p.Stat("/m")->mnt_id, other->id());
+    ASSERT_EQ(Unmount(other), Errno::kOk);
+    sync::RcuBarrier();
+  }
+  EXPECT_EQ(UnmountAt(vfs(), "/m", /*lazy=*/false), Errno::kEINVAL);
 }
 
 TEST_P(MountTest, TheTopIsNeverUnmounted) {

@@ -5,6 +5,8 @@
 
 #include <set>
 
+#include "server/vfs/namespace_link.h"
+#include "server/vfs/new_inode.h"
 #include "tests/unit/vfs/core_fixture.h"
 
 namespace vfsd::vfs {
@@ -49,6 +51,29 @@ TEST_P(NamespaceTest, CountsSubdirectories) {
   EXPECT_EQ(p.Stat("/d")->nlink, 2U);
   EXPECT_EQ(p.RemoveDirectory("/d"), Errno::kOk);
   EXPECT_EQ(p.Stat("/")->nlink, 2U);
+}
+
+// A mount point that the server makes, when nothing is mounted there any more.
+TEST_P(NamespaceTest, ADirectoryMadeByTheServerIsLikeAnyOther) {
+  const Process p = Start();
+  ASSERT_EQ(p.MakeDirectory("/asked", 0755), Errno::kOk);
+  FileSystem& file_system = vfs().top().file_system();
+  ASSERT_EQ(
+      CreateChild(file_system, file_system.root(), "made",
+                  MakeInode(NewDirectory(file_system, 0755, Timestamp::Now()))),
+      Errno::kOk);
+  const Result<Statx> asked = p.Stat("/asked");
+  const Result<Statx> made = p.Stat("/made");
+  ASSERT_TRUE(asked.has_value() && made.has_value());
+  EXPECT_EQ(made->size, 40U);
+  EXPECT_EQ(made->size, asked->size);
+  EXPECT_EQ(made->mode, asked->mode);
+  EXPECT_EQ(made->nlink, asked->nlink);
+  EXPECT_EQ(made->uid, asked->uid);
+  EXPECT_EQ(made->gid, asked->gid);
+  EXPECT_NE(made->ino, asked->ino);
+  EXPECT_EQ(p.Create("/made/file"), Errno::kOk);
+  EXPECT_EQ(p.Stat("/made")->size, 60U);
 }
 
 TEST_P(NamespaceTest, RenameReplacesAndMoves) {
@@ -110,6 +135,25 @@ TEST_P(NamespaceTest, ListsInPagesWhateverComesAndGoes) {
     ASSERT_EQ(p.Create("/new" + std::to_string(page_number++)), Errno::kOk);
   } while (cursor != 0 && page_number < 1000);
   for (const std::string& name : stay) EXPECT_EQ(seen.count(name), 1U) << name;
+}
+
+TEST_P(NamespaceTest, AListingThroughAnONoatimeHandleKeepsTheAccessTime) {
+  const Process p = Start();
+  ASSERT_EQ(p.MakeDirectory("/d"), Errno::kOk);
+  ASSERT_EQ(p.Create("/d/file"), Errno::kOk);
+  const Result<Handle> plain = p.Open("/d", kORdOnly);
+  const Result<Handle> keeping = p.Open("/d", kORdOnly | kONoatime);
+  ASSERT_TRUE(plain.has_value() && keeping.has_value());
+  const Timestamp before = p.Stat("/d")->atime;
+  for (int i = 0; i < 100; ++i)
+    EXPECT_EQ(p.ListHandle(*keeping)->entries.size(), 1U);
+  EXPECT_EQ(p.Stat("/d")->atime, before);
+  // The clock may be coarse: it moves on some time.
+  while (p.Stat("/d")->atime == before)
+    ASSERT_EQ(p.ListHandle(*plain)->entries.size(), 1U);
+  EXPECT_EQ(p.Close(*plain), Errno::kOk);
+  EXPECT_EQ(p.ListHandle(*plain).error(), Errno::kEBADF);
+  EXPECT_EQ(p.Close(*keeping), Errno::kOk);
 }
 
 TEST_P(NamespaceTest, GrowsAndShrinks) {

@@ -4,10 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/unit/vfs/core_fixture.h"
@@ -22,8 +24,10 @@ class SessionTableTest : public CoreTest, public SessionObserver {
   SessionTableTest() { Use({}); }
 
   void Use(SessionLimits limits) {
-    table_ =
-        std::make_unique<SessionTable>(vfs(), limits, [this] { return now_; });
+    table_ = std::make_unique<SessionTable>(vfs(), limits, [this] {
+      if (when_asked_) when_asked_();
+      return now_;
+    });
     table_->SetObserver(this);
   }
   ~SessionTableTest() override { table_.reset(); }
@@ -44,7 +48,8 @@ class SessionTableTest : public CoreTest, public SessionObserver {
   }
 
   // Far from the system's own.
-  absl::Time now_ = absl::FromUnixSeconds(1000);
+  LeaseClock::time_point now_{std::chrono::seconds(1000)};
+  std::function<void()> when_asked_;
   std::vector<uint64_t> opened_;
   std::function<void(const Session&)> while_opening_;
   std::vector<uint64_t> closed_;
@@ -56,7 +61,7 @@ class SessionTableTest : public CoreTest, public SessionObserver {
 TEST_F(SessionTableTest, NobodyFindsOrEndsASessionThatIsBeingOpened) {
   bool asked = false;
   while_opening_ = [&](const Session& session) {
-    now_ += absl::Hours(48);
+    now_ += std::chrono::hours(48);
     EXPECT_EQ(table_->Find(session.id()), nullptr);
     EXPECT_FALSE(table_->Close(session.id(), nullptr));
     EXPECT_EQ(table_->Reap(), 0U);
@@ -72,23 +77,55 @@ TEST_F(SessionTableTest, NobodyFindsOrEndsASessionThatIsBeingOpened) {
   EXPECT_EQ(closed_, std::vector{id});
 }
 
+// Making one may wait (for the namespace's root): other sessions' calls must
+// not wait with it. The clock is asked while the session is made.
+TEST_F(SessionTableTest, OtherSessionsAreFoundAndEndedWhileOneIsMade) {
+  const uint64_t other = (*table_->Open(Options()))->id();
+  bool asked = false;
+  when_asked_ = [&] {
+    // The calls below ask for the time, too.
+    if (std::exchange(asked, true)) return;
+    EXPECT_EQ(table_->size(), 2U);
+    EXPECT_NE(table_->Find(other), nullptr);
+    EXPECT_TRUE(table_->Close(other, nullptr));
+  };
+  const SessionRef made = *table_->Open(Options());
+  EXPECT_TRUE(asked);
+  EXPECT_EQ(table_->size(), 1U);
+  EXPECT_EQ(table_->Find(made->id()), made);
+}
+
 TEST_F(SessionTableTest, ALeaseLastsFromTheLastCallOn) {
   const uint64_t id = (*table_->Open(Options(absl::Seconds(10))))->id();
-  now_ += absl::Milliseconds(9999);
+  now_ += std::chrono::milliseconds(9999);
   EXPECT_NE(table_->Find(id), nullptr);  // renews
-  now_ += absl::Milliseconds(9999);
+  now_ += std::chrono::milliseconds(9999);
   EXPECT_NE(table_->Find(id), nullptr);
-  now_ += absl::Seconds(10);
+  now_ += std::chrono::seconds(10);
   EXPECT_EQ(table_->Find(id), nullptr);
   // Gone for good, even if the clock were set back.
   EXPECT_EQ(table_->Reap(), 1U);
-  now_ -= absl::Seconds(10);
+  now_ -= std::chrono::seconds(10);
   EXPECT_EQ(table_->Find(id), nullptr);
+}
+
+// The wall clock may be set while sessions live: nothing of a lease is on it.
+TEST_F(SessionTableTest, LeasesRunOnASteadyClockAndOpeningTimesOnTheWallClock) {
+  static_assert(LeaseClock::is_steady);
+  const absl::Time before = absl::Now();
+  const SessionRef session = *table_->Open(Options(absl::Seconds(10)));
+  EXPECT_GE(session->opened(), before);
+  EXPECT_LE(session->opened(), absl::Now());
+  EXPECT_EQ(session->expiry(), now_ + std::chrono::seconds(10));
+  now_ += std::chrono::seconds(3);
+  EXPECT_NE(table_->Find(session->id()), nullptr);
+  EXPECT_EQ(session->expiry(), now_ + std::chrono::seconds(10));
+  EXPECT_LE(session->opened(), absl::Now());
 }
 
 TEST_F(SessionTableTest, ALapsedSessionIsGoneBeforeItIsReaped) {
   const uint64_t id = (*table_->Open(Options(absl::Seconds(5))))->id();
-  now_ += absl::Seconds(5);
+  now_ += std::chrono::seconds(5);
   EXPECT_EQ(table_->Find(id), nullptr);
   EXPECT_EQ(table_->size(), 1U);
   EXPECT_EQ(table_->Reap(), 1U);
@@ -100,7 +137,7 @@ TEST_F(SessionTableTest, ReapTakesOnlyWhatHasLapsed) {
   const uint64_t brief = (*table_->Open(Options(absl::Seconds(5))))->id();
   const uint64_t lasting = (*table_->Open(Options(absl::Seconds(50))))->id();
   EXPECT_EQ(table_->Reap(), 0U);
-  now_ += absl::Seconds(6);
+  now_ += std::chrono::seconds(6);
   EXPECT_EQ(table_->Reap(), 1U);
   EXPECT_EQ(table_->Find(brief), nullptr);
   EXPECT_NE(table_->Find(lasting), nullptr);
@@ -156,6 +193,27 @@ TEST_F(SessionTableTest, ClosingClosesHandlesAndEndsRemovedFiles) {
   EXPECT_EQ(table_->expired_total(), 0U);
 }
 
+TEST_F(SessionTableTest, OpenHandlesAreCountedAcrossSessionsAndTheirEnds) {
+  const Process a(executor(), *table_->Open(Options()));
+  const Process b(executor(), *table_->Open(Options()));
+  EXPECT_EQ(a.TryOpen("/missing", kORdOnly), Errno::kENOENT);
+  EXPECT_EQ(table_->open_handles(), 0U);
+  const Result<Handle> first = a.Open("/", kORdOnly);
+  ASSERT_TRUE(first.has_value());
+  ASSERT_TRUE(a.Open("/", kORdOnly).has_value());
+  ASSERT_TRUE(b.Open("/", kORdOnly).has_value());
+  EXPECT_EQ(table_->open_handles(), 3U);
+  EXPECT_EQ(a.Close(*first), Errno::kOk);
+  EXPECT_EQ(a.Close(*first), Errno::kEBADF);
+  EXPECT_EQ(table_->open_handles(), 2U);
+  EXPECT_TRUE(table_->Close(b.session().id(), nullptr));
+  EXPECT_EQ(table_->open_handles(), 1U);
+  // One that is opened after the end is born closed.
+  EXPECT_EQ(b.TryOpen("/", kORdOnly), Errno::kESTALE);
+  EXPECT_TRUE(table_->Close(a.session().id(), nullptr));
+  EXPECT_EQ(table_->open_handles(), 0U);
+}
+
 TEST_F(SessionTableTest, ACallUnderWayOutlivesItsSession) {
   const SessionRef session = *table_->Open(Options());
   const Process p(executor(), session);
@@ -209,7 +267,7 @@ TEST_F(SessionTableTest, TheObserverHearsOfEveryBeginningAndEnd) {
   const uint64_t a = (*table_->Open(Options(absl::Seconds(5))))->id();
   const uint64_t b = (*table_->Open(Options()))->id();
   const uint64_t c = (*table_->Open(Options()))->id();
-  now_ += absl::Seconds(5);
+  now_ += std::chrono::seconds(5);
   table_->Reap();
   table_->Close(b, nullptr);
   table_.reset();
