@@ -20,7 +20,14 @@ COMPOSE = harness.ROOT / "deploy/compose.yaml"
 DOCKERFILE = (harness.ROOT / "deploy/Dockerfile").read_text(encoding="utf-8")
 
 # Who waits until whom is healthy.
-WAITS = {"server": set(), "load": {"server"}, "ab": {"server"}, "prometheus": {"server"}, "grafana": {"prometheus"}}
+WAITS = {
+    "server": set(),
+    "load": {"server"},
+    "closed": {"server"},
+    "ab": {"server"},
+    "prometheus": {"server"},
+    "grafana": {"prometheus"},
+}
 
 
 class ComposeFile(unittest.TestCase):
@@ -46,7 +53,7 @@ class ComposeFile(unittest.TestCase):
                 self.assertTrue(port.startswith("127.0.0.1:"), port)
 
     def test_only_the_default_load_runs_without_a_profile(self):
-        self.assertEqual({n: s["profiles"] for n, s in self.services.items() if "profiles" in s}, {"ab": ["ab"]})
+        self.assertEqual({n: s["profiles"] for n, s in self.services.items() if "profiles" in s}, {"closed": ["closed"], "ab": ["ab"]})
 
     def test_every_setting_is_in_the_list_at_the_top(self):
         top = self.text[: self.text.index("\nname:")]
@@ -58,7 +65,7 @@ class ComposeFile(unittest.TestCase):
     def test_prometheus_finds_every_load(self):
         scrape = yaml.safe_load((harness.ROOT / "deploy/prometheus/prometheus.yml").read_text(encoding="utf-8"))
         targets = {j["job_name"]: j["static_configs"][0]["targets"] for j in scrape["scrape_configs"]}
-        self.assertEqual(targets, {"vfsd": ["server:9151"], "vfsload": ["load:9152", "ab:9152"]})
+        self.assertEqual(targets, {"vfsd": ["server:9151"], "vfsload": ["load:9152", "closed:9152", "ab:9152"]})
         for target in sum(targets.values(), []):
             self.assertIn(target.split(":")[0], self.services)
 

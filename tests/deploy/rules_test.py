@@ -23,7 +23,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 SERVER = '{job="vfsd",instance="a"}'
 LOAD = '{job="vfsload",instance="l"}'
-MEASURING = {f'vfsload_phase{{job="vfsload",instance="l",phase="measure"}}': "1x400"}
+MEASURING = {'vfsload_phase{job="vfsload",instance="l",phase="measure"}': "1x400"}
+WARMING = {'vfsload_phase{job="vfsload",instance="l",phase="measure"}': "0x400"}
 
 
 class Row(NamedTuple):
@@ -51,6 +52,16 @@ def slow(within: int) -> dict[str, str]:
     return {
         f'grpc_server_handling_seconds_bucket{{{labels},le="0.01"}}': f"0+{within}x400",
         f"grpc_server_handling_seconds_count{{{labels}}}": "0+100x400",
+    }
+
+
+def lag(within: int) -> dict[str, str]:
+    """100 planned starts a sample, so many of them within 10 ms."""
+    name = 'vfsload_schedule_lag_seconds_bucket{job="vfsload",instance="l",le="'
+    return {
+        name + '0.01"}': f"0+{within}x80",
+        name + '0.02"}': "0+100x80",
+        name + '+Inf"}': "0+100x80",
     }
 
 
@@ -152,11 +163,31 @@ TABLE = [
     Row(
         "VfsloadLagging",
         10,
+        MEASURING | lag(98),
+        [
+            MEASURING | lag(100),
+            # Warming up: its figures do not count.
+            WARMING | lag(98),
+            # A closed loop has no plan.
+            MEASURING | {series: "0x80" for series in lag(0)},
+        ],
+        interval="15s",
+    ),
+    Row(
+        "VfsloadLagging",
+        10,
+        MEASURING | {'vfsload_dropped_total{job="vfsload",instance="l",reason="late"}': "0+3x80"},
+        [MEASURING | {'vfsload_dropped_total{job="vfsload",instance="l",reason="late"}': "3x80"}],
+        interval="15s",
+    ),
+    Row(
+        "VfsloadIsTheLimit",
+        10,
         MEASURING | {"process_cpu_seconds_total" + LOAD: "0+28x80", "vfsload_workers" + LOAD: "2x80"},
         [
             MEASURING | {"process_cpu_seconds_total" + LOAD: "0+26x80", "vfsload_workers" + LOAD: "2x80"},
             # Warming up: its figures do not count.
-            {key: "0x80" for key in MEASURING}
+            WARMING
             | {"process_cpu_seconds_total" + LOAD: "0+28x80", "vfsload_workers" + LOAD: "2x80"},
         ],
         interval="15s",

@@ -16,7 +16,7 @@ SHIPPED_CONFIG = harness.ROOT / "deploy/prometheus/prometheus.yml"
 SHIPPED_RULES = harness.ROOT / "deploy/prometheus/rules"
 
 # What the shipped configuration calls the programs, inside the compose network.
-_SHIPPED_TARGETS = {"vfsd": '"server:9151"', "vfsload": '"load:9152", "ab:9152"'}
+_SHIPPED_TARGETS = {"vfsd": '"server:9151"', "vfsload": '"load:9152", "closed:9152", "ab:9152"'}
 
 Series = list[tuple[Mapping[str, str], float]]
 

@@ -48,11 +48,14 @@ class PrometheusScrape(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.server = cls.enterClassContext(harness.Server("--import", str(harness.PROTO)))
-        # Unary and batched load side by side; ended by SIGTERM, when the tests
-        # are through.
+        # An open loop of unary calls and a closed loop of batches side by side;
+        # ended by SIGTERM, when the tests are through.
         cls.loads = []
         cls.load_metrics = []
-        for scenario, batch, inflight in (("build", 1, 4), ("openneg", 100, 1)):
+        for scenario, batch, inflight, mode in (
+            ("build", 1, 4, ["--mode=open", "--rate=500"]),
+            ("openneg", 100, 1, ["--mode=closed"]),
+        ):
             cls.load_metrics.append(f"127.0.0.1:{harness.free_port()}")
             cls.loads.append(
                 cls.enterClassContext(
@@ -68,6 +71,7 @@ class PrometheusScrape(unittest.TestCase):
                             "--warmup=0s",
                             "--duration=20m",
                             f"--inflight={inflight}",
+                            *mode,
                         ],
                         expected_status=None,
                     )
@@ -143,7 +147,7 @@ class PrometheusScrape(unittest.TestCase):
     def test_no_label_holds_a_path_a_handle_or_a_session(self):
         allowed = {
             "op", "result", "type", "fast_path", "walk", "le", "grpc_type", "grpc_service", "grpc_method", "grpc_code",
-            "quantile", "phase", "run_id", "scenario", "mode", "version", "revision", "compiler", "grpc_version",
+            "quantile", "phase", "reason", "run_id", "scenario", "mode", "version", "revision", "compiler", "grpc_version",
         }  # fmt: skip
         for address in (self.server.metrics, *self.load_metrics):
             text = harness.wait_until(f"{address}'s page", lambda: self.page(address))

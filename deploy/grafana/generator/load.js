@@ -34,6 +34,18 @@ module.exports = make({
         figure(4, 'Server CPU per operation', 'CPU time of the servers divided by their operations.', 's', [
           ['CPU', 'sum(rate(process_cpu_seconds_total{@}[$__rate_interval]) and on (job, instance) vfsd_build_info{@}) / sum(rate(vfs_ops_total{@}[$__rate_interval]))'],
         ]),
+        figure(6, 'Target held', 'Operations answered, of those that the plan of an open loop has come to. Below 100 % the rate that was asked for is not the one that is measured. A closed loop has no plan.', 'percentunit', [
+          ['held', 'sum(rate(vfsload_ops_total{@}[$__rate_interval])) / (sum(rate(vfsload_scheduled_total{@}[$__rate_interval])) > 0)'],
+        ]),
+        figure(6, 'Response time (p99)', '99 % of the operations of an open loop are answered within this time of their planned start: what users would feel. Unary.', 's', [
+          ['p99', 'histogram_quantile(0.99, sum by (le) (rate(vfsload_response_seconds_bucket{@,op!="batch"}[$__rate_interval])))'],
+        ]),
+        figure(6, 'Behind the plan (p99)', '99 % of the planned starts of an open loop are no later than this.', 's', [
+          ['lag', 'histogram_quantile(0.99, sum by (le) (rate(vfsload_schedule_lag_seconds_bucket{@}[$__rate_interval])))'],
+        ]).thresholds(redAbove(0.01)),
+        figure(6, 'Dropped', 'Operations of an open loop in this time range that were never sent.', 'none', [
+          ['dropped', 'sum(increase(vfsload_dropped_total{@}[$__range]))'],
+        ]).thresholds(redAbove(0.1)),
         states(12, 'Phase', 'What the load clients are doing: warming up, measuring, cooling down, done.', 'none', [
           ['{{phase}}', 'max by (phase) (vfsload_phase{@})'],
         ]),
@@ -43,6 +55,14 @@ module.exports = make({
     [
       'Throughput',
       [
+        lines(12, 'Target against achieved', 'Operations a second that the plan of an open loop has come to, and that are answered. A closed loop has no target: it takes what the server gives.', 'ops', [
+          ['target', 'sum(rate(vfsload_scheduled_total{@}[$__rate_interval]))'],
+          ['achieved', 'sum(rate(vfsload_ops_total{@}[$__rate_interval]))'],
+        ]),
+        lines(12, 'Late and dropped', 'Operations a second of an open loop that start over 1 ms late, and that are never sent, by reason.', 'ops', [
+          ['late', 'sum(rate(vfsload_late_total{@}[$__rate_interval]))'],
+          ['dropped: {{reason}}', 'sum by (reason) (rate(vfsload_dropped_total{@}[$__rate_interval]))'],
+        ]),
         lines(8, 'Asked by kind', 'Operations a second of the clients, by kind.', 'ops', [
           ['{{op}}', 'sum by (op) (rate(vfsload_ops_total{@}[$__rate_interval])) > 0'],
         ]),
@@ -67,8 +87,17 @@ module.exports = make({
       ],
     ],
     [
-      'Service time',
+      'Response and service time',
       [
+        lines(12, 'Response against service time', 'Of unary calls of an open loop: from the planned start (response), and from the send (service), to the reply. The gap is time that callers wait and a closed loop does not see.', 's', [
+          ['response p50', 'histogram_quantile(0.5, sum by (le) (rate(vfsload_response_seconds_bucket{@,op!="batch"}[$__rate_interval])))'],
+          ['service p50', 'histogram_quantile(0.5, sum by (le) (rate(grpc_client_handling_seconds_bucket{@}[$__rate_interval])))'],
+          ['response p99', 'histogram_quantile(0.99, sum by (le) (rate(vfsload_response_seconds_bucket{@,op!="batch"}[$__rate_interval])))'],
+          ['service p99', 'histogram_quantile(0.99, sum by (le) (rate(grpc_client_handling_seconds_bucket{@}[$__rate_interval])))'],
+        ]),
+        lines(12, 'Response time by operation (p99)', '99 % of the operations of an open loop are answered within this time of their planned start; batch is a message.', 's', [
+          ['{{op}}', 'histogram_quantile(0.99, sum by (le, op) (rate(vfsload_response_seconds_bucket{@}[$__rate_interval])))'],
+        ]),
         lines(8, 'Unary calls', 'Time from the sending of a call to its answer, at the clients.', 's', quantiles('grpc_client_handling_seconds')),
         lines(8, 'Batch messages, time', 'Time from the sending of a batch message to its answer, at the clients.', 's', quantiles('vfsload_batch_seconds')),
         heatmap(8, 'Unary calls, all', 'How many unary calls a second took how long, at the clients.', 's', [
