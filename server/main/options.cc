@@ -125,10 +125,13 @@ void Declare(CLI::App& app, Arguments& arguments) {
          "Completion queues, each with a thread; 0: one for two allowed CPUs")
       ->check(CLI::Range(0, 1024))
       ->group(network);
-  app.add_flag("--admin,!--no-admin", arguments.admin,
-               "Serve vfs.v1.AdminService, or do not. It acts as root for "
-               "whoever calls it; without either flag it is served with "
-               "--credentials trust only")
+  // Not bound to the variable: without either flag that would be set to false.
+  app.add_flag_function(
+         "--admin,!--no-admin",
+         [&arguments](int64_t count) { arguments.admin = count > 0; },
+         "Serve vfs.v1.AdminService, or do not. It acts as root for whoever "
+         "calls it; without either flag it is served with --credentials trust "
+         "only")
       ->group(network);
 
   const std::string name_space = "Namespace";
