@@ -85,8 +85,13 @@ fi
 launcher=${CMAKE_CXX_COMPILER_LAUNCHER-$(command -v ccache || true)}
 cd "$root"
 
+# Nobody measures a sanitizer.
+benchmarks=ON
+[[ $preset == asan-ubsan || $preset == tsan ]] && benchmarks=OFF
+
 say "configure: preset $preset"
-cmake --preset "$preset" -DCMAKE_CXX_COMPILER_LAUNCHER="$launcher" -DVFSD_BUILD_TESTS=ON --log-level=WARNING
+cmake --preset "$preset" -DCMAKE_CXX_COMPILER_LAUNCHER="$launcher" -DVFSD_BUILD_TESTS=ON \
+  -DVFSD_BUILD_BENCHMARKS=$benchmarks --log-level=WARNING
 build=$root/build/$preset
 
 filter=(--label-exclude '^(differential-long|soak)$')
