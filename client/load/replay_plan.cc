@@ -370,8 +370,9 @@ class Planner {
     if (!from) return true;
     bool close_on_exec = false;
     if (control) {
-      const std::string_view command =
-          call.arguments.size() > 1 ? call.arguments[1] : "";
+      const std::string_view command = call.arguments.size() > 1
+                                           ? std::string_view(call.arguments[1])
+                                           : std::string_view();
       if (command == "F_SETFD") {
         processes_.SetCloseOnExec(
             call.pid, *from,

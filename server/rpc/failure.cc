@@ -86,14 +86,24 @@ constexpr std::array kReasons = {
     ReasonRow{Reason::kMalformedRequest, "MALFORMED_REQUEST",
               StatusCode::INVALID_ARGUMENT,
               "the message does not parse, a string in it is not UTF-8, or a "
-              "required part is "
-              "missing"},
+              "required part is missing"},
     ReasonRow{Reason::kCredentialsDenied, "CREDENTIALS_DENIED",
               StatusCode::PERMISSION_DENIED,
               "the server does not let this peer act for others"},
     ReasonRow{Reason::kServiceUnknown, "SERVICE_UNKNOWN", StatusCode::NOT_FOUND,
               "the server has no such service"},
+    ReasonRow{Reason::kUnreadAnswers, "UNREAD_ANSWERS",
+              StatusCode::RESOURCE_EXHAUSTED,
+              "too many large answers to single calls wait to be read"},
 };
+
+constexpr bool EachReasonHasItsRow() {
+  for (size_t i = 0; i < kReasons.size(); ++i) {
+    if (static_cast<size_t>(kReasons[i].reason) != i) return false;
+  }
+  return kReasons.back().reason == Reason::kLast;
+}
+static_assert(EachReasonHasItsRow());
 
 grpc::Status BuildStatus(StatusCode code, std::string_view reason,
                          std::string_view text) {

@@ -23,6 +23,7 @@ enum class Reason : uint8_t {
   kCredentialsDenied,
   kServiceUnknown,
   kUnreadAnswers,
+  kLast = kUnreadAnswers,
 };
 
 class Failure {

@@ -37,7 +37,8 @@ std::span<char> WireWriter::Prepare(size_t head, size_t bytes) {
 void WireWriter::Place(size_t head, std::span<const char> filled) {
   if (filled.data() != aside_.get()) return;
   Ensure(head + filled.size());
-  std::memcpy(cursor_ + head, filled.data(), filled.size());
+  if (!filled.empty())
+    std::memcpy(cursor_ + head, filled.data(), filled.size());
 }
 
 grpc::ByteBuffer WireWriter::Take() {

@@ -42,6 +42,12 @@ def program(name: str) -> str:
     return str(path)
 
 
+def is_sanitized(name: str) -> bool:
+    """Whether the program is a sanitizer's build, whose memory tells nothing."""
+    libraries = subprocess.run(["ldd", program(name)], capture_output=True, text=True, check=True).stdout
+    return "libasan" in libraries or "libtsan" in libraries
+
+
 def packages(section: str) -> list[str]:
     """The packages of a section of deploy/packages.txt."""
     installer = ROOT / "deploy/install-packages.sh"
