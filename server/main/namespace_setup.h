@@ -1,4 +1,4 @@
-// NamespaceSetup: what clients find when the server starts: a mem file system
+// What clients find when the server starts: a mem file system
 // or an imported tree at "/", further imported trees at their mount points, and
 // proc at /proc.
 #pragma once
