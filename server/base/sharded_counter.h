@@ -49,30 +49,47 @@ inline void AddToShard(size_t shard, std::atomic<Value>& value, Value delta) {
   }
 }
 
-class ShardedCounter {
+// Counters that operations add to together: a thread has all of them side by
+// side, so that counting touches one cache line (of eight) and not one each.
+// Index: an enumeration of 0 to kCount - 1.
+template <typename Index, size_t kCount>
+class ShardedCounters {
  public:
-  ShardedCounter() = default;
-  ShardedCounter(const ShardedCounter&) = delete;
-  ShardedCounter& operator=(const ShardedCounter&) = delete;
+  ShardedCounters() = default;
+  ShardedCounters(const ShardedCounters&) = delete;
+  ShardedCounters& operator=(const ShardedCounters&) = delete;
 
-  void Add(int64_t delta) {
+  void Add(Index index, int64_t delta) {
     const size_t shard = CounterShard();
-    AddToShard(shard, shards_[shard].value, delta);
+    AddToShard(shard, shards_[shard].values[static_cast<size_t>(index)], delta);
   }
 
-  int64_t Sum() const {
+  int64_t Sum(Index index) const {
     int64_t sum = 0;
-    for (const Shard& shard : shards_)
-      sum += shard.value.load(std::memory_order_relaxed);
+    for (const Shard& shard : shards_) {
+      sum += shard.values[static_cast<size_t>(index)].load(
+          std::memory_order_relaxed);
+    }
     return sum;
   }
 
  private:
   // Two cache lines: processors fetch them in pairs.
   struct alignas(128) Shard {
-    std::atomic<int64_t> value{0};
+    std::array<std::atomic<int64_t>, kCount> values{};
   };
   std::array<Shard, kCounterShards> shards_;
+};
+
+// One that is counted for itself.
+class ShardedCounter {
+ public:
+  void Add(int64_t delta) { counters_.Add(kOnly, delta); }
+  int64_t Sum() const { return counters_.Sum(kOnly); }
+
+ private:
+  static constexpr size_t kOnly = 0;
+  ShardedCounters<size_t, 1> counters_;
 };
 
 }  // namespace vfsd

@@ -72,23 +72,25 @@ class FastPaths {
   }
 
   // An operation took the fast path.
-  void CountHit(FastPath path) { hits_[static_cast<size_t>(path)].Add(1); }
+  void CountHit(FastPath path) { counters_.Add(HitsOf(path), 1); }
   // An operation that might have taken it took the general path.
-  void CountGeneral(FastPath path) {
-    general_[static_cast<size_t>(path)].Add(1);
-  }
+  void CountGeneral(FastPath path) { counters_.Add(GeneralOf(path), 1); }
 
-  int64_t hits(FastPath path) const {
-    return hits_[static_cast<size_t>(path)].Sum();
-  }
+  int64_t hits(FastPath path) const { return counters_.Sum(HitsOf(path)); }
   int64_t general(FastPath path) const {
-    return general_[static_cast<size_t>(path)].Sum();
+    return counters_.Sum(GeneralOf(path));
   }
 
  private:
+  static constexpr size_t HitsOf(FastPath path) {
+    return static_cast<size_t>(path);
+  }
+  static constexpr size_t GeneralOf(FastPath path) {
+    return kFastPathCount + static_cast<size_t>(path);
+  }
+
   std::array<std::atomic<bool>, kFastPathCount> switches_;
-  std::array<ShardedCounter, kFastPathCount> hits_;
-  std::array<ShardedCounter, kFastPathCount> general_;
+  ShardedCounters<size_t, 2 * kFastPathCount> counters_;
 };
 
 }  // namespace vfsd::vfs

@@ -30,7 +30,7 @@ bool FileAccounting::NearLimit() {
   // relaxed: two threads of a shard look a little earlier or later.
   uint32_t left = watch.until_look.load(std::memory_order_relaxed);
   if (left == 0) {
-    watch.near.store(nr_files_.Sum() + kMargin >= max_files_,
+    watch.near.store(counters_.Sum(Counter::kNrFiles) + kMargin >= max_files_,
                      std::memory_order_relaxed);
     left = kLookInterval;
   }
@@ -43,7 +43,7 @@ Result<File*> FileAccounting::AllocateEmpty(uint32_t flags,
                                             bool accounted,
                                             uint32_t extra_mode) {
   if (accounted && !credentials->IsPrivileged() && NearLimit() &&
-      nr_files_.Sum() >= max_files_) {
+      counters_.Sum(Counter::kNrFiles) >= max_files_) {
     return Fail(Errno::kENFILE);
   }
   if (hooks_ != nullptr) {
@@ -53,7 +53,7 @@ Result<File*> FileAccounting::AllocateEmpty(uint32_t flags,
   const uint32_t mode =
       (accounted ? 0U : uint32_t{kFileNoAccount}) | extra_mode;
   auto* const file = new File(flags, *credentials, *this, mode);
-  if (accounted) nr_files_.Add(1);
+  if (accounted) counters_.Add(Counter::kNrFiles, 1);
   return file;
 }
 
@@ -63,12 +63,12 @@ void FileAccounting::ReleaseEmpty(File* file) {
     // Somebody got hold of a file that was never opened. Freeing it under them
     // would be worse than the wait; the counter, which is a metric and a line
     // of /proc/stat, says that there is somebody to be found.
-    extra_references_.Add(1);
+    counters_.Add(Counter::kExtraReferences, 1);
     Put(file);
     return;
   }
   if (hooks_ != nullptr) hooks_->FileFree();
-  if (!file->HasMode(kFileNoAccount)) nr_files_.Add(-1);
+  if (!file->HasMode(kFileNoAccount)) counters_.Add(Counter::kNrFiles, -1);
   delete file;
 }
 
@@ -77,7 +77,7 @@ void FileAccounting::Put(File* file) {
 }
 
 void FileAccounting::PutOnly(File* file) {
-  deferred_.Add(1);
+  counters_.Add(Counter::kDeferred, 1);
   file->next_deferred_ = deferred_files;
   deferred_files = file;
 }
@@ -93,7 +93,7 @@ void FileAccounting::DrainDeferred() {
 void FileAccounting::Finish(File* file) {
   if (file->HasMode(kFileOpened)) {
     if (!file->HasMode(kFilePathOnly)) {
-      close_events_.Add(1);
+      counters_.Add(Counter::kCloseEvents, 1);
       if (file->inode().IsSynthetic())
         file->inode().synthetic_file().Release(*file);
     }
@@ -103,7 +103,7 @@ void FileAccounting::Finish(File* file) {
     file->TakePath().Reset();
   }
   if (hooks_ != nullptr) hooks_->FileFree();
-  if (!file->HasMode(kFileNoAccount)) nr_files_.Add(-1);
+  if (!file->HasMode(kFileNoAccount)) counters_.Add(Counter::kNrFiles, -1);
 #ifdef VFSD_BLOCKS_STAY_BLOCKS
   delete file;
 #else

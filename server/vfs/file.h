@@ -162,21 +162,35 @@ class FileAccounting {
   // task_work_run().
   static void DrainDeferred();
 
-  int64_t nr_files() const { return nr_files_.Sum(); }
+  int64_t nr_files() const { return counters_.Sum(Counter::kNrFiles); }
   int64_t max_files() const { return max_files_; }
-  int64_t deferred_total() const { return deferred_.Sum(); }
-  int64_t extra_references_total() const { return extra_references_.Sum(); }
+  int64_t deferred_total() const { return counters_.Sum(Counter::kDeferred); }
+  int64_t extra_references_total() const {
+    return counters_.Sum(Counter::kExtraReferences);
+  }
   // fsnotify's IN_OPEN and IN_CLOSE, as counts.
-  int64_t open_events() const { return open_events_.Sum(); }
-  int64_t close_events() const { return close_events_.Sum(); }
-  void CountOpenEvent() { open_events_.Add(1); }
+  int64_t open_events() const { return counters_.Sum(Counter::kOpenEvents); }
+  int64_t close_events() const { return counters_.Sum(Counter::kCloseEvents); }
+  void CountOpenEvent() { counters_.Add(Counter::kOpenEvents, 1); }
   // Handles installed in all file tables.
-  int64_t open_handles() const { return open_handles_.Sum(); }
-  void CountHandles(int64_t delta) { open_handles_.Add(delta); }
+  int64_t open_handles() const { return counters_.Sum(Counter::kOpenHandles); }
+  void CountHandles(int64_t delta) {
+    counters_.Add(Counter::kOpenHandles, delta);
+  }
 
   SecurityHooks* hooks() const { return hooks_; }
 
  private:
+  enum class Counter : uint8_t {
+    kNrFiles,
+    kDeferred,
+    kExtraReferences,
+    kOpenEvents,
+    kCloseEvents,
+    kOpenHandles,
+  };
+  static constexpr size_t kCounterCount = 6;
+
   // When a thread's shard last looked at nr_files, and what it saw.
   struct alignas(64) LimitWatch {
     std::atomic<uint32_t> until_look{0};
@@ -190,12 +204,7 @@ class FileAccounting {
   const int64_t max_files_;
   SecurityHooks* const hooks_;
   std::array<LimitWatch, kCounterShards> watches_;
-  ShardedCounter nr_files_;
-  ShardedCounter deferred_;
-  ShardedCounter extra_references_;
-  ShardedCounter open_events_;
-  ShardedCounter close_events_;
-  ShardedCounter open_handles_;
+  ShardedCounters<Counter, kCounterCount> counters_;
 };
 
 }  // namespace vfsd::vfs

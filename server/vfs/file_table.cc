@@ -31,6 +31,7 @@ FileTable::FileTable(FileAccounting& accounting, uint8_t boot_epoch,
       salt_(salt & kBodyMask),
       max_handles_(std::min(max_handles, kMaxSlots)),
       generations_(std::min(generations, kMaxGenerations)),
+      free_(max_handles_),
       chunks_(std::make_unique<std::atomic<Chunk*>[]>(
           (max_handles_ + kChunkSlots - 1) / kChunkSlots)) {
   assert(boot_epoch_ != 0);
@@ -73,70 +74,95 @@ Result<FileTable::Decoded> FileTable::Decode(Handle handle) const {
   return decoded;
 }
 
-Result<FileTable::Slot> FileTable::Reserve() {
-  sync::SpinLockHolder lock(&mu_);
-  if (closed_.load(std::memory_order_relaxed)) return Fail(Errno::kESTALE);
-  if (reserved_.load(std::memory_order_relaxed) >= max_handles_)
-    return Fail(Errno::kEMFILE);
-  uint32_t index;
-  if (!free_slots_.empty()) {
-    index = free_slots_.back();
-    free_slots_.pop_back();
-  } else if (slots_made_ < max_handles_) {
-    index = slots_made_++;
-    if (index % kChunkSlots == 0) {
-      // release: the chunk is initialized before a handle leads to it.
-      chunks_[index / kChunkSlots].store(std::make_unique<Chunk>().release(),
-                                         std::memory_order_release);
-    }
-  } else {
-    return Fail(Errno::kEMFILE);  // the rest of the slots are used up for good
-  }
-  AddReserved(1);
-  return Slot{index};
+Errno FileTable::CheckRoom() const {
+  // relaxed: whoever fills the table or closes it at the same time may as well
+  // have come before or after.
+  if (closed_.load(std::memory_order_relaxed)) [[unlikely]]
+    return Errno::kESTALE;
+  if (free_.load(std::memory_order_relaxed) == 0) [[unlikely]]
+    return Errno::kEMFILE;
+  return Errno::kOk;
 }
 
-void FileTable::Cancel(Slot slot) {
-  sync::SpinLockHolder lock(&mu_);
-  free_slots_.push_back(slot.index);
-  AddReserved(-1);
-}
-
-void FileTable::AddReserved(int32_t delta) {
+Result<uint32_t> FileTable::TakeSlot() {
+  const Errno error = CheckRoom();
+  if (error != Errno::kOk) return Fail(error);
   // The lock is held: no read-modify-write is needed.
-  reserved_.store(
-      reserved_.load(std::memory_order_relaxed) + static_cast<uint32_t>(delta),
-      std::memory_order_relaxed);
+  free_.store(free_.load(std::memory_order_relaxed) - 1,
+              std::memory_order_relaxed);
+  if (!free_slots_.empty()) {
+    const uint32_t index = free_slots_.back();
+    free_slots_.pop_back();
+    return index;
+  }
+  const uint32_t index = slots_made_++;
+  if (index % kChunkSlots == 0) {
+    // release: the chunk is initialized before a handle leads to it.
+    chunks_[index / kChunkSlots].store(std::make_unique<Chunk>().release(),
+                                       std::memory_order_release);
+  }
+  return index;
+}
+
+void FileTable::GiveBackSlot(uint32_t index) {
+  free_slots_.push_back(index);
+  free_.store(free_.load(std::memory_order_relaxed) + 1,
+              std::memory_order_relaxed);
 }
 
 void FileTable::FreeSlot(uint32_t index) {
-  AddReserved(-1);
   accounting_.CountHandles(-1);
-  if (SlotAt(index).uses.load(std::memory_order_relaxed) < generations_)
-    free_slots_.push_back(index);
+  if (SlotAt(index).uses.load(std::memory_order_relaxed) < generations_) {
+    GiveBackSlot(index);
+  } else {
+    worn_out_.store(worn_out_.load(std::memory_order_relaxed) + 1,
+                    std::memory_order_relaxed);
+  }
 }
 
-Handle FileTable::Install(Slot slot, File* file) {
-  SlotState& state = SlotAt(slot.index);
-  // The slot is ours until it is published.
+Handle FileTable::Publish(uint32_t index, File* file) {
+  SlotState& state = SlotAt(index);
   const uint32_t generation = state.uses.load(std::memory_order_relaxed);
   state.uses.store(generation + 1, std::memory_order_relaxed);
   accounting_.CountHandles(1);
-  // seq_cst, as CloseAll's store: either CloseAll's sweep finds the file, or we
-  // find that CloseAll has begun. (It makes the file visible whole, too.)
-  state.file.store(file, std::memory_order_seq_cst);
-  if (closed_.load(std::memory_order_seq_cst)) [[unlikely]] {
+  // release: pairs with Look's acquire; the file is visible whole.
+  state.file.store(file, std::memory_order_release);
+  return Encode(index, generation);
+}
+
+Result<Handle> FileTable::Add(File* file) {
+  const sync::SpinLockHolder lock(&mu_);
+  const Result<uint32_t> index = TakeSlot();
+  if (!index.has_value()) return Fail(index.error());
+  return Publish(*index, file);
+}
+
+Result<FileTable::Slot> FileTable::Reserve() {
+  const sync::SpinLockHolder lock(&mu_);
+  const Result<uint32_t> index = TakeSlot();
+  if (!index.has_value()) return Fail(index.error());
+  return Slot{*index};
+}
+
+void FileTable::Cancel(Slot slot) {
+  const sync::SpinLockHolder lock(&mu_);
+  GiveBackSlot(slot.index);
+}
+
+Handle FileTable::Install(Slot slot, File* file) {
+  Handle handle;
+  {
+    const sync::SpinLockHolder lock(&mu_);
+    handle = Publish(slot.index, file);
+    if (!closed_.load(std::memory_order_relaxed)) [[likely]]
+      return handle;
     // The session ended meanwhile: the handle is born closed.
-    File* expected = file;
-    if (state.file.compare_exchange_strong(expected, nullptr)) {
-      {
-        const sync::SpinLockHolder lock(&mu_);
-        FreeSlot(slot.index);
-      }
-      accounting_.Put(file);
-    }
+    SlotAt(slot.index).file.store(nullptr, std::memory_order_relaxed);
+    FreeSlot(slot.index);
   }
-  return Encode(slot.index, generation);
+  std::atomic_thread_fence(std::memory_order_release);  // as in Close
+  accounting_.Put(file);
+  return handle;
 }
 
 Result<FileTable::FileView> FileTable::Look(Handle handle) const {
@@ -145,7 +171,7 @@ Result<FileTable::FileView> FileTable::Look(Handle handle) const {
   if (!decoded.has_value()) return Fail(decoded.error());
   const SlotState& slot = SlotAt(decoded->index);
   const uint32_t uses = decoded->generation + 1;
-  // acquire: pairs with Install's store.
+  // acquire: pairs with Publish's store.
   const File* const file = slot.file.load(std::memory_order_acquire);
   if (file == nullptr || slot.uses.load(std::memory_order_relaxed) != uses)
     return Fail(Errno::kEBADF);
@@ -165,8 +191,8 @@ Result<FileTable::FileView> FileTable::Look(Handle handle) const {
 
 File* FileTable::FindLocked(const Decoded& decoded) const {
   const SlotState& slot = SlotAt(decoded.index);
-  // acquire: pairs with Install's store, which nothing else orders.
-  File* const file = slot.file.load(std::memory_order_acquire);
+  // relaxed: all who write it hold the lock.
+  File* const file = slot.file.load(std::memory_order_relaxed);
   if (slot.uses.load(std::memory_order_relaxed) != decoded.generation + 1)
     return nullptr;
   return file;
@@ -227,16 +253,18 @@ uint32_t FileTable::CloseAll() {
   uint32_t slots;
   {
     sync::SpinLockHolder lock(&mu_);
-    closed_.store(true, std::memory_order_seq_cst);
+    closed_.store(true, std::memory_order_relaxed);
     slots = slots_made_;
   }
   for (uint32_t index = 0; index < slots; ++index) {
     File* file;
     {
       sync::SpinLockHolder lock(&mu_);
-      // seq_cst: pairs with Install's.
-      file = SlotAt(index).file.exchange(nullptr);
-      if (file != nullptr) FreeSlot(index);
+      file = SlotAt(index).file.load(std::memory_order_relaxed);
+      if (file != nullptr) {
+        SlotAt(index).file.store(nullptr, std::memory_order_relaxed);
+        FreeSlot(index);
+      }
     }
     std::atomic_thread_fence(std::memory_order_release);  // as in Close
     if (file == nullptr) continue;

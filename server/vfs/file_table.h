@@ -38,11 +38,19 @@ class FileTable {
   // REQUIRES: CloseAll was called.
   ~FileTable();
 
-  // A slot that is reserved and not yet a handle: get_unused_fd_flags().
+  // kOk: Add would have found a slot. EMFILE at max_handles; ESTALE once
+  // CloseAll began. Takes no lock and writes nothing.
+  Errno CheckRoom() const;
+  // A handle for the file: takes over the caller's reference, unless it fails
+  // (EMFILE or ESTALE, as CheckRoom).
+  Result<Handle> Add(File* file);
+
+  // The same in two steps, for who must not fail any more once the file is
+  // open. A slot that is reserved and not yet a handle: get_unused_fd_flags().
   struct Slot {
     uint32_t index;
   };
-  // EMFILE at max_handles; ESTALE once CloseAll began.
+  // EMFILE or ESTALE, as CheckRoom.
   Result<Slot> Reserve();
   // put_unused_fd().
   void Cancel(Slot slot);
@@ -72,9 +80,10 @@ class FileTable {
   // many were open.
   uint32_t CloseAll();
 
-  // Handles, and slots of opens that are under way.
+  // Handles, and slots that are reserved for one.
   uint32_t open_handles() const {
-    return reserved_.load(std::memory_order_relaxed);
+    return max_handles_ - free_.load(std::memory_order_relaxed) -
+           worn_out_.load(std::memory_order_relaxed);
   }
   uint32_t max_handles() const { return max_handles_; }
 
@@ -101,9 +110,12 @@ class FileTable {
   Result<Decoded> Decode(Handle handle) const;
   File* FindLocked(const Decoded& decoded) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void AddReserved(int32_t delta) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Result<uint32_t> TakeSlot() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Of a slot that was not used after all.
+  void GiveBackSlot(uint32_t index) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Of a handle that was installed.
   void FreeSlot(uint32_t index) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Handle Publish(uint32_t index, File* file) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   FileAccounting& accounting_;
   const uint8_t boot_epoch_;
@@ -112,10 +124,11 @@ class FileTable {
   const uint32_t generations_;
 
   mutable sync::SpinLock mu_;
-  // CloseAll has begun. Written under mu_; read without it by Install.
+  // Written under mu_, read without it by CheckRoom and open_handles: CloseAll
+  // has begun; slots that can be had; slots whose generations are used up.
   std::atomic<bool> closed_{false};
-  // Slots in use, installed or not. Written under mu_.
-  std::atomic<uint32_t> reserved_{0};
+  std::atomic<uint32_t> free_;
+  std::atomic<uint32_t> worn_out_{0};
   uint32_t slots_made_ ABSL_GUARDED_BY(mu_) = 0;
   std::vector<uint32_t> free_slots_ ABSL_GUARDED_BY(mu_);
   // Chunk i holds slots i * kChunkSlots …; published with release.

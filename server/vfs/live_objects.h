@@ -32,20 +32,17 @@ std::string_view ObjectKindName(ObjectKind kind);
 
 namespace live_objects {
 
-inline std::array<ShardedCounter, kObjectKindCount> counters;
+inline ShardedCounters<ObjectKind, kObjectKindCount> counters;
 
-inline void Add(ObjectKind kind, int64_t delta) {
-  counters[static_cast<size_t>(kind)].Add(delta);
-}
-inline int64_t Count(ObjectKind kind) {
-  return counters[static_cast<size_t>(kind)].Sum();
-}
+inline void Add(ObjectKind kind, int64_t delta) { counters.Add(kind, delta); }
+inline int64_t Count(ObjectKind kind) { return counters.Sum(kind); }
 
 // All counts, by kind. Tests compare two of them.
 using Snapshot = std::array<int64_t, kObjectKindCount>;
 inline Snapshot TakeSnapshot() {
   Snapshot snapshot;
-  for (size_t i = 0; i < kObjectKindCount; ++i) snapshot[i] = counters[i].Sum();
+  for (size_t i = 0; i < kObjectKindCount; ++i)
+    snapshot[i] = Count(static_cast<ObjectKind>(i));
   return snapshot;
 }
 

@@ -35,7 +35,7 @@ void Mount::Get() {
   // The section makes Unmount wait for a count that goes to the shards.
   const sync::RcuReadSection section;
   if (state_.load(std::memory_order_acquire) == State::kMounted) [[likely]] {
-    references_.Add(1);
+    counters_.Add(Counter::kReferences, 1);
   } else {
     // relaxed: the caller's own reference keeps the mount.
     exact_references_.fetch_add(1, std::memory_order_relaxed);
@@ -45,7 +45,7 @@ void Mount::Get() {
 bool Mount::TryGet() {
   // The caller's section: see the head of mount.h.
   if (state_.load(std::memory_order_acquire) != State::kMounted) return false;
-  references_.Add(1);
+  counters_.Add(Counter::kReferences, 1);
   return true;
 }
 
@@ -53,7 +53,7 @@ void Mount::Put() {
   const sync::RcuReadSection section;
   const State state = state_.load(std::memory_order_acquire);
   if (state == State::kMounted) [[likely]] {
-    references_.Add(-1);
+    counters_.Add(Counter::kReferences, -1);
     return;
   }
   // acq_rel: all uses by all holders come before the end.
@@ -76,7 +76,7 @@ Errno Mount::WantWrite() {
       // The section makes SetReadOnly wait for a count that was begun here.
       if (!write_hold_.load(std::memory_order_seq_cst)) {
         if (read_only()) return Errno::kEROFS;
-        writers_.Add(1);
+        counters_.Add(Counter::kWriters, 1);
         return Errno::kOk;
       }
     }
@@ -176,8 +176,8 @@ Errno MountTable::Detach(Mount& mount, bool lazy) {
   mount.state_.store(Mount::State::kUnmounting, std::memory_order_seq_cst);
   sync::RcuSynchronize();
   // Nobody changes the shards now.
-  const int64_t sharded = mount.references_.Sum();
-  mount.references_.Add(-sharded);
+  const int64_t sharded = mount.counters_.Sum(Mount::Counter::kReferences);
+  mount.counters_.Add(Mount::Counter::kReferences, -sharded);
   mount.exact_references_.fetch_add(sharded, std::memory_order_acq_rel);
   if (!lazy && mount.exact_references_.load(std::memory_order_acquire) != 0) {
     mount.state_.store(Mount::State::kMounted, std::memory_order_seq_cst);
@@ -224,7 +224,7 @@ Errno MountTable::SetReadOnly(Mount& mount, bool read_only) {
   // After the grace period a writer either is in the sum or waits for us.
   mount.write_hold_.store(true, std::memory_order_seq_cst);
   sync::RcuSynchronize();
-  const bool busy = mount.writers_.Sum() > 0;
+  const bool busy = mount.counters_.Sum(Mount::Counter::kWriters) > 0;
   if (!busy) mount.read_only_.store(true);
   mount.write_hold_.store(false, std::memory_order_seq_cst);
   return busy ? Errno::kEBUSY : Errno::kOk;

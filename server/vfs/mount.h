@@ -78,14 +78,14 @@ class Mount {
 
   // mnt_want_write(): EROFS on a read-only mount; else DropWrite must follow.
   Errno WantWrite();
-  void DropWrite() { writers_.Add(-1); }
+  void DropWrite() { counters_.Add(Counter::kWriters, -1); }
 
   // For checks and tests.
   int64_t references() const {
-    return references_.Sum() +
+    return counters_.Sum(Counter::kReferences) +
            exact_references_.load(std::memory_order_relaxed);
   }
-  int64_t writers() const { return writers_.Sum(); }
+  int64_t writers() const { return counters_.Sum(Counter::kWriters); }
 
  private:
   friend class MountTable;
@@ -99,6 +99,8 @@ class Mount {
   // and whoever drops the last one ends the mount.
   enum class State : uint8_t { kMounted, kUnmounting, kDetached };
 
+  enum class Counter : uint8_t { kReferences, kWriters };
+
   const std::shared_ptr<FileSystem> file_system_;
   const PinnedInode root_;
   Mount* const parent_;
@@ -111,9 +113,8 @@ class Mount {
   std::atomic<bool> read_only_;
   std::atomic<bool> write_hold_{false};
   std::atomic<State> state_{State::kMounted};
-  ShardedCounter references_;
+  ShardedCounters<Counter, 2> counters_;
   std::atomic<int64_t> exact_references_{0};
-  ShardedCounter writers_;
 };
 
 class MountTable {

@@ -1,5 +1,6 @@
 #include "server/vfs/open.h"
 
+#include <optional>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
@@ -30,6 +31,10 @@ struct FileOpener::OpenFlags {
   bool creates() const { return (flags & kOCreat) != 0; }
   bool exclusive() const { return (flags & kOExcl) != 0; }
   bool path_only() const { return (flags & kOPath) != 0; }
+  // It may make or truncate a file.
+  bool changes() const {
+    return temporary || (flags & (kOCreat | kOTrunc)) != 0;
+  }
 
   static Result<OpenFlags> From(const OpenOperation& operation) {
     OpenFlags result;
@@ -101,34 +106,50 @@ Result<Handle> FileOpener::Run(const OpenOperation& operation) {
   if (path_error != Errno::kOk) return Fail(path_error);
 
   // Slot and file come before the walk, as in the kernel: EMFILE and ENFILE
-  // beat what is wrong with the path.
+  // beat what is wrong with the path. Where nothing would have to be undone, it
+  // is enough that there is a slot now: if there is none any more when the file
+  // is open, that is EMFILE too, of a later moment.
   FileTable& table = caller_.session.files();
-  const Result<FileTable::Slot> slot = table.Reserve();
-  if (!slot.has_value()) return Fail(slot.error());
+  std::optional<FileTable::Slot> slot;
+  if (flags->changes()) {
+    const Result<FileTable::Slot> reserved = table.Reserve();
+    if (!reserved.has_value()) return Fail(reserved.error());
+    slot = *reserved;
+  } else {
+    const Errno error = table.CheckRoom();
+    if (error != Errno::kOk) return Fail(error);
+  }
   const Result<File*> file =
       vfs_.files.AllocateEmpty(flags->flags, caller_.credentials);
   if (!file.has_value()) {
-    table.Cancel(*slot);
+    if (slot.has_value()) table.Cancel(*slot);
     return Fail(file.error());
   }
-  const Errno error = OpenPath(operation, *flags, **file);
+  Errno error = OpenPath(operation, *flags, **file);
   if (error == Errno::kOk) {
     if (caller_.credentials != caller_.session.credentials())
       (*file)->KeepOpener(caller_.credentials);
-    return table.Install(*slot, *file);
+    if (slot.has_value()) return table.Install(*slot, *file);
+    const Result<Handle> handle = table.Add(*file);
+    if (handle.has_value()) return handle;
+    error = handle.error();
+  } else if (slot.has_value()) {
+    table.Cancel(*slot);
   }
+  GiveBack(*file);
+  return Fail(error);
+}
 
-  table.Cancel(*slot);
-  if ((*file)->HasMode(kFileOpened)) {
-    vfs_.files.Put(*file);  // late: others may have seen it
+void FileOpener::GiveBack(File* file) {
+  if (file->HasMode(kFileOpened)) {
+    vfs_.files.Put(file);  // late: others may have seen it
   } else if (vfs_.fast_paths.enabled(FastPath::kReleaseEmpty)) {
     vfs_.fast_paths.CountHit(FastPath::kReleaseEmpty);
-    vfs_.files.ReleaseEmpty(*file);
+    vfs_.files.ReleaseEmpty(file);
   } else {
     vfs_.fast_paths.CountGeneral(FastPath::kReleaseEmpty);
-    vfs_.files.Put(*file);
+    vfs_.files.Put(file);
   }
-  return Fail(error);
 }
 
 Errno FileOpener::OpenPath(const OpenOperation& operation,

@@ -25,7 +25,8 @@ class FileOpener {
   // For one operation, on one thread; both must outlive it.
   FileOpener(Vfs& vfs, const Caller& caller) : vfs_(vfs), caller_(caller) {}
 
-  // The whole system call: flags, slot, EMPTY file, walk, open, handle.
+  // The whole system call: flags, room for a handle, EMPTY file, walk, open,
+  // handle.
   Result<Handle> Run(const OpenOperation& operation);
 
   // vfs_open_consume(). On an error HasMode(kFileOpened) tells whether it was a
@@ -48,6 +49,8 @@ class FileOpener {
                const OpenFlags& flags, bool created, File& file);
   Errno MayOpen(const PathView& path, const OpenFlags& flags, uint32_t wanted,
                 bool& truncate);
+  // Ends the file of an open that failed.
+  void GiveBack(File* file);
   // do_dentry_open(): consumes the reference whatever it returns.
   Errno DoOpen(PinnedPath&& path, File& file);
 

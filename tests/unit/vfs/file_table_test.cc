@@ -189,6 +189,28 @@ TEST_F(FileTableTest, EmfileAtTheLimitAndNotBefore) {
   EXPECT_EQ(table.CloseAll(), kMax);
 }
 
+TEST_F(FileTableTest, AFileThatFindsNoSlotStaysItsOwners) {
+  FileTable table(accounting_, kEpoch, 42, 1);
+  EXPECT_EQ(table.CheckRoom(), Errno::kOk);
+  const Result<Handle> handle = table.Add(NewFile());
+  ASSERT_TRUE(handle.has_value());
+  EXPECT_EQ(Look(table, *handle), Errno::kOk);
+  EXPECT_EQ(table.CheckRoom(), Errno::kEMFILE);
+  File* const second = NewFile();
+  EXPECT_EQ(table.Add(second).error(), Errno::kEMFILE);
+  ASSERT_EQ(table.Close(*handle), Errno::kOk);
+  EXPECT_EQ(table.CheckRoom(), Errno::kOk);
+  const Result<Handle> again = table.Add(second);
+  ASSERT_TRUE(again.has_value());
+  EXPECT_NE(*again, *handle);
+  EXPECT_EQ(table.CloseAll(), 1U);
+  EXPECT_EQ(table.CheckRoom(), Errno::kESTALE);
+  File* const late = NewFile();
+  EXPECT_EQ(table.Add(late).error(), Errno::kESTALE);
+  accounting_.Put(late);
+  EXPECT_EQ(table.open_handles(), 0U);
+}
+
 TEST_F(FileTableTest, ACancelledSlotCostsNothing) {
   FileTable table(accounting_, kEpoch, 42, 2);
   for (int i = 0; i < 1000; ++i) {
