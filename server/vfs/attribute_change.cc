@@ -4,6 +4,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "server/vfs/executor.h"
+#include "server/vfs/namespace_generation.h"
 #include "server/vfs/permission.h"
 #include "server/vfs/session.h"
 #include "server/vfs/vfs.h"
@@ -116,6 +117,8 @@ Errno Apply(const Change& change, const Credentials& credentials, Inode& inode,
   // Walks decide on mode and owner: they see all of the change or nothing.
   const bool changes_permissions =
       change.mode.has_value() || change.changes_owner;
+  const NamespaceChange namespace_change(changes_permissions &&
+                                         inode.IsDirectory());
   if (changes_permissions) inode.walk_lock.WriteLock();
   const absl::Cleanup unlock = [&] {
     if (changes_permissions) inode.walk_lock.WriteUnlock();

@@ -1,12 +1,15 @@
 // The lock-free steps of a walk: all in one RCU read section, no references, no
-// locks; nothing is written but the access time of a followed symbolic link.
+// locks; nothing is written but the access time of a followed symbolic link
+// and the thread's own cache of prefixes.
 // They leave where they cannot tell what the locked steps would have found:
 // while a rename or a change of permissions is under way in the directory.
 #pragma once
 
 #include <string_view>
 
+#include "server/vfs/namespace_generation.h"
 #include "server/vfs/path_walk.h"
+#include "server/vfs/prefix_cache.h"
 #include "server/vfs/session.h"
 
 namespace vfsd::vfs {
@@ -29,6 +32,35 @@ class FastSteps {
     return StepOutcome::Ok();
   }
 
+  // Goes from the start to where a known beginning of `rest` leads, and takes
+  // it off `rest`.
+  void SkipPrefix(std::string_view& rest) {
+    const std::string_view prefix = PrefixCache::PrefixOf(rest);
+    if (prefix.empty()) return;
+    const uint64_t generation = NamespaceGeneration::Stable();
+    if (generation == 0) return;
+    const PathView* const end =
+        PrefixCache::Own().Find(generation, here_, prefix);
+    if (end == nullptr) {
+      prefix_ = prefix;
+      start_ = here_;
+      generation_ = generation;
+      return;
+    }
+    here_ = *end;
+    rest.remove_prefix(prefix.size());
+  }
+
+  // Arrived at the directory of the last component.
+  void RememberPrefix() {
+    if (prefix_.empty()) [[likely]]
+      return;
+    // The walk's reads came before: each ended with an acquire fence.
+    if (NamespaceGeneration::Stable() == generation_)
+      PrefixCache::Own().Remember(generation_, start_, prefix_, here_);
+    prefix_ = {};
+  }
+
   const PathView& root() const { return root_; }
 
   const PathView& here() const { return here_; }
@@ -36,15 +68,14 @@ class FastSteps {
   void TakeNext() { here_ = next_; }
 
   StepOutcome CheckHere() {
-    return Consistently([this](Inode& directory) {
-      return StepOutcome(CheckSearch(request_->credentials, directory));
-    });
+    return Consistently(
+        [this](Inode& directory) { return StepOutcome(MaySearch(directory)); });
   }
 
   StepOutcome Child(std::string_view name) {
     const uint32_t hash = DentryTable::Hash(here_.inode, name);
     return Consistently([&](Inode& directory) {
-      const Errno error = CheckSearch(request_->credentials, directory);
+      const Errno error = MaySearch(directory);
       if (error != Errno::kOk) return StepOutcome(error);
       const Dentry* const dentry =
           here_.mount->file_system().dentries().Find(&directory, hash, name);
@@ -69,6 +100,7 @@ class FastSteps {
   }
 
   StepOutcome Up() {
+    prefix_ = {};
     const StepOutcome outcome = CheckHere();
     if (!outcome.ok()) return outcome;
     next_ = here_;
@@ -89,9 +121,17 @@ class FastSteps {
     return StepOutcome::Ok();
   }
 
-  void KeepLink() {}  // the read section keeps it
+  // The read section keeps it.
+  void KeepLink() { prefix_ = {}; }
 
  private:
+  Errno MaySearch(const Inode& directory) {
+    if (IsSearchableByAll(directory)) [[likely]]
+      return Errno::kOk;
+    prefix_ = {};  // what holds for these credentials
+    return CheckPermission(request_->credentials, directory, kMayExec);
+  }
+
   // Runs `decide` on the directory until nothing that it depends on changed
   // meanwhile; leaves when that does not come about soon.
   template <typename Decide>
@@ -115,6 +155,11 @@ class FastSteps {
   PathView root_;
   PathView here_;
   PathView next_;
+
+  // What to remember: `prefix_`, from `start_`. Empty: nothing.
+  std::string_view prefix_;
+  PathView start_;
+  uint64_t generation_;
 };
 
 }  // namespace vfsd::vfs

@@ -35,6 +35,10 @@ class LockedSteps {
     return StepOutcome::Ok();
   }
 
+  // Looks at every component.
+  void SkipPrefix(std::string_view&) {}
+  void RememberPrefix() {}
+
   const PathView& root() const { return root_; }
 
   const PathView& here() const { return here_.view(); }

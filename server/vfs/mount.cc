@@ -7,6 +7,7 @@
 #include "server/sync/rcu.h"
 #include "server/vfs/file_system_end.h"
 #include "server/vfs/live_objects.h"
+#include "server/vfs/namespace_generation.h"
 
 namespace vfsd::vfs {
 
@@ -27,6 +28,8 @@ Mount::Mount(std::shared_ptr<FileSystem> file_system, PinnedInode root,
 }
 
 Mount::~Mount() {
+  // Its memory, and that of its file system's directories, will be others'.
+  const NamespaceChange change;
   live_objects::Add(ObjectKind::kMount, -1);
   if (holds_parent_) parent_->Put();
 }
@@ -134,6 +137,7 @@ Result<Mount*> MountTable::MountOn(std::shared_ptr<FileSystem> file_system,
   Inode& covered = *mountpoint;
   absl::MutexLock names_lock(&covered.directory().mu);
   absl::MutexLock lock(&mu_);
+  const NamespaceChange change;
   if (parent.state_.load() != Mount::State::kMounted)
     return Fail(Errno::kEBUSY);
   if (mountpoint->HasFlag(kInodeDead)) return Fail(Errno::kENOENT);
@@ -173,6 +177,7 @@ Errno MountTable::DetachTree(Mount& mount, bool lazy) {
 
 Errno MountTable::Detach(Mount& mount, bool lazy) {
   const Snapshot& mounts = *mounts_.load();
+  const NamespaceChange change;
   mount.state_.store(Mount::State::kUnmounting, std::memory_order_seq_cst);
   sync::RcuSynchronize();
   // Nobody changes the shards now.

@@ -28,25 +28,57 @@ inline uint64_t Mix(uint64_t a, uint64_t b) {
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
+// The highest bit of each byte that is a '/', and no other bit.
+inline uint64_t SlashesIn(uint64_t word) {
+  static_assert(std::endian::native == std::endian::little);
+  constexpr uint64_t kLows = 0x7f7f7f7f7f7f7f7fU;
+  constexpr uint64_t kSlashes = 0x0101010101010101U * '/';
+  const uint64_t other = word ^ kSlashes;
+  return ~(((other & kLows) + kLows) | other | kLows);
+}
+
 }  // namespace internal
 
 // The length of the path component at the start of `path`: up to a '/' or the
 // end.
 inline size_t ComponentLength(std::string_view path) {
-  constexpr uint64_t kOnes = 0x0101010101010101U;
-  constexpr uint64_t kHighs = 0x8080808080808080U;
-  static_assert(std::endian::native == std::endian::little);
-  size_t at = 0;
-  for (; at + 8 <= path.size(); at += 8) {
-    const uint64_t word =
-        internal::LoadWord<uint64_t>(path.data() + at) ^ (kOnes * '/');
-    // The lowest set bit is right; borrows only reach above it.
-    const uint64_t zeros = (word - kOnes) & ~word & kHighs;
-    if (zeros != 0)
-      return at + static_cast<size_t>(std::countr_zero(zeros)) / 8;
+  using internal::LoadWord;
+  using internal::SlashesIn;
+  const char* const data = path.data();
+  const size_t size = path.size();
+  const auto first = [](uint64_t slashes) {
+    return static_cast<size_t>(std::countr_zero(slashes)) / 8;
+  };
+  if (size >= 8) {
+    size_t at = 0;
+    for (; at + 8 <= size; at += 8) {
+      const uint64_t slashes = SlashesIn(LoadWord<uint64_t>(data + at));
+      if (slashes != 0) return at + first(slashes);
+    }
+    // The last eight bytes, less those that were looked at.
+    const uint64_t slashes = SlashesIn(LoadWord<uint64_t>(data + size - 8));
+    return slashes != 0 ? size - 8 + first(slashes) : size;
   }
-  while (at < path.size() && path[at] != '/') ++at;
+  size_t at = 0;
+  while (at < size && data[at] != '/') ++at;
   return at;
+}
+
+// The length of what is before the last '/'; 0 if there is none, or only the
+// first byte is one.
+inline size_t DirectoryLength(std::string_view path) {
+  using internal::LoadWord;
+  using internal::SlashesIn;
+  const char* const data = path.data();
+  size_t end = path.size();
+  for (; end >= 8; end -= 8) {
+    const uint64_t slashes = SlashesIn(LoadWord<uint64_t>(data + end - 8));
+    if (slashes != 0) {
+      return end - 1 - static_cast<size_t>(std::countl_zero(slashes)) / 8;
+    }
+  }
+  while (end > 0 && data[end - 1] != '/') --end;
+  return end > 0 ? end - 1 : 0;
 }
 
 // Unguessable words; odd.

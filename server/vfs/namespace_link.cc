@@ -7,6 +7,7 @@
 
 #include "server/sync/rcu.h"
 #include "server/vfs/mount.h"
+#include "server/vfs/namespace_generation.h"
 
 namespace vfsd::vfs {
 namespace {
@@ -113,6 +114,7 @@ void RemoveName(FileSystem& file_system, Inode& directory, Dentry& dentry,
 void RemoveDirectoryName(FileSystem& file_system, Inode& directory,
                          Dentry& dentry, Timestamp now) {
   Inode& inode = dentry.inode();
+  const NamespaceChange change;
   inode.SetFlag(kInodeDead);
   Withdraw(file_system, directory, dentry);
   StampDirectory(file_system, directory, now, -1);
@@ -188,6 +190,7 @@ void MoveName(FileSystem& file_system, Inode& old_directory, Dentry& from,
   Inode* const victim = replaced != nullptr ? &replaced->inode() : nullptr;
   const bool is_directory = inode.IsDirectory();
   {
+    const NamespaceChange change(is_directory);
     const BothDirectories both(old_directory, new_directory);
     if (replaced != nullptr) {
       if (victim->IsDirectory()) victim->SetFlag(kInodeDead);
@@ -221,6 +224,8 @@ void ExchangeNames(FileSystem& file_system, Inode& directory_a, Dentry& a,
   Inode& inode_b = b.inode();
   const bool move = &directory_a != &directory_b;
   {
+    const NamespaceChange change(inode_a.IsDirectory() ||
+                                 inode_b.IsDirectory());
     const BothDirectories both(directory_a, directory_b);
     Rebind(file_system, directory_a, a, inode_b);
     Rebind(file_system, directory_b, b, inode_a);

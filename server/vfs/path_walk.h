@@ -16,6 +16,10 @@
 //  - StepOutcome JumpToRoot(): here() = root()
 //  - const PathView& root() const: what ".." does not leave
 //  - void KeepLink(): next() stays readable
+//  - void SkipPrefix(std::string_view& rest): here() may go ahead by plain
+//  names
+//    of `rest`, which are taken off
+//  - void RememberPrefix(): here() is where all but the last component led
 #pragma once
 
 #include <array>
@@ -125,6 +129,8 @@ class PathWalk {
     root_known_ = absolute || request_.scoped();
     if (!rest_.empty() && !steps_.here().inode->IsDirectory())
       return Errno::kENOTDIR;
+    // RESOLVE_* look at every component.
+    if (request_.resolve == 0) steps_.SkipPrefix(rest_);
     return outcome;
   }
 
@@ -165,6 +171,7 @@ class PathWalk {
       const LastType type = TypeOf(name);
       if (rest_.empty()) {
         if (depth_ == 0) {
+          steps_.RememberPrefix();
           last_ = name;
           last_type_ = type;
           last_trailing_slash_ = slash;

@@ -19,11 +19,16 @@ enum AccessBit : uint32_t { kMayExec = 1, kMayWrite = 2, kMayRead = 4 };
 Errno CheckPermission(const Credentials& credentials, const Inode& inode,
                       uint32_t wanted);
 
+// Whatever the credentials.
+inline bool IsSearchableByAll(const Inode& directory) {
+  return (directory.mode() & linux_abi::kSIxugo) == linux_abi::kSIxugo;
+}
+
 // may_lookup(): search permission on a directory.
 inline Errno CheckSearch(const Credentials& credentials,
                          const Inode& directory) {
-  // The usual case, without a call: everybody may search.
-  if ((directory.mode() & linux_abi::kSIxugo) == linux_abi::kSIxugo) [[likely]]
+  // The usual case, without a call.
+  if (IsSearchableByAll(directory)) [[likely]]
     return Errno::kOk;
   return CheckPermission(credentials, directory, kMayExec);
 }
