@@ -24,7 +24,7 @@ class NamespaceGeneration {
   // Of a moment without a change; 0 (no generation is) while there is one.
   // acquire: whoever has seen something of a change sees that it began.
   static uint64_t Stable() {
-    const uint64_t value = value_.load(std::memory_order_acquire);
+    const uint64_t value = shared_.value.load(std::memory_order_acquire);
     return (value & kActiveMask) == 0 ? value : 0;
   }
 
@@ -34,7 +34,11 @@ class NamespaceGeneration {
   static constexpr uint64_t kActiveMask = 0xffff;
   static constexpr uint64_t kBegin = kActiveMask + 2;
 
-  inline static constinit std::atomic<uint64_t> value_{kActiveMask + 1};
+  // A cache line of its own: every walk reads it, and few write it.
+  struct alignas(64) Value {
+    std::atomic<uint64_t> value;
+  };
+  inline static constinit Value shared_{kActiveMask + 1};
 };
 
 // A change, from before anything of it can be seen to when all of it can.
@@ -43,15 +47,15 @@ class [[nodiscard]] NamespaceChange {
   // `changes` false: it is none after all.
   explicit NamespaceChange(bool changes = true) : changes_(changes) {
     if (!changes_) return;
-    NamespaceGeneration::value_.fetch_add(NamespaceGeneration::kBegin,
-                                          std::memory_order_relaxed);
+    NamespaceGeneration::shared_.value.fetch_add(NamespaceGeneration::kBegin,
+                                                 std::memory_order_relaxed);
     // release: whoever sees what is written from here on sees the begin.
     std::atomic_thread_fence(std::memory_order_release);
   }
   ~NamespaceChange() {
     if (!changes_) return;
     // release: whoever sees the end sees the whole change.
-    NamespaceGeneration::value_.fetch_sub(1, std::memory_order_release);
+    NamespaceGeneration::shared_.value.fetch_sub(1, std::memory_order_release);
   }
   NamespaceChange(const NamespaceChange&) = delete;
   NamespaceChange& operator=(const NamespaceChange&) = delete;
