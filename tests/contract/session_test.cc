@@ -104,7 +104,9 @@ TEST_P(SessionTest, LapsedLeaseEndsTheSessionAndItsHandles) {
   v1::OpenSessionResponse opened;
   ASSERT_TRUE(Call(&Stub::OpenSession, request, &opened).ok());
   Open(opened.session(), "/");
-  while (service().instance().sessions().size() != 0) {
+  // Counted a moment after it is gone.
+  while (service().instance().sessions().size() != 0 ||
+         service().instance().sessions().expired_total() == 0) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   EXPECT_EQ(service().instance().sessions().open_handles(), 0u);

@@ -105,7 +105,10 @@ class BackPressure(unittest.TestCase):
         call = self.stub.Batch(messages())
         stuck_at = self.settled(lambda: sent)
         # An answer is larger than a megabyte: flow control holds the sender back.
-        self.assertLess(stuck_at, 100)
+        # How many requests are on their way by then is the kernel's choice, which
+        # lets socket buffers grow (112 were seen on a busy machine); without flow
+        # control there is no end to them.
+        self.assertLess(stuck_at, 200)
         self.assert_grew_by_less(self.memory() - before, 96 * MEBIBYTE)
         self.assert_others_are_served()
         # It goes on where it was when the client reads.
