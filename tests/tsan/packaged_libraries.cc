@@ -77,6 +77,12 @@ VFSD_WRAP(void, _ZN4absl7debian35Mutex5AwaitERKNS0_9ConditionE,
   while (!condition.Eval()) Pause(*mutex);
 }
 
+VFSD_WRAP(void, _ZN4absl7debian35Mutex8LockWhenERKNS0_9ConditionE,
+          absl::Mutex* mutex, const absl::Condition& condition) {
+  mutex->Lock();
+  while (!condition.Eval()) Pause(*mutex);
+}
+
 VFSD_WRAP(
     bool,
     _ZN4absl7debian35Mutex16AwaitWithTimeoutERKNS0_9ConditionENS0_8DurationE,
