@@ -59,8 +59,8 @@ metrics::MetricsSources Sources(const Options& options, Instance& instance,
 }
 
 int Run(const Options& options) {
-  Termination termination;
   SetUpLog(options.log_level, options.log_format);
+  Termination termination;  // its thread logs
   spdlog::info("vfsd {} starts", build_info::Version());
 
   std::expected<std::unique_ptr<Instance>, std::string> instance =
@@ -90,6 +90,13 @@ int Run(const Options& options) {
   }
   const std::string metrics_address =
       metrics != nullptr ? metrics->address() : std::string();
+  spdlog::info(
+      "serving on {}; metrics: {}; CPUs: {}; queues: {}; fast paths: {}",
+      fmt::join((*server)->addresses(), ", "),
+      metrics_address.empty() ? "off"
+                              : "http://" + metrics_address + "/metrics",
+      rpc::CpuAllowance(), (*server)->queues(), options.fast_paths);
+  // Last: whoever waits for it finds all of the above done, and logged.
   std::unique_ptr<ReadyFile> ready;
   if (!options.ready_file.empty()) {
     std::expected<std::unique_ptr<ReadyFile>, std::string> written =
@@ -98,12 +105,6 @@ int Run(const Options& options) {
     if (!written.has_value()) return Fail(written.error());
     ready = *std::move(written);
   }
-  spdlog::info(
-      "serving on {}; metrics: {}; CPUs: {}; queues: {}; fast paths: {}",
-      fmt::join((*server)->addresses(), ", "),
-      metrics_address.empty() ? "off"
-                              : "http://" + metrics_address + "/metrics",
-      rpc::CpuAllowance(), (*server)->queues(), options.fast_paths);
 
   termination.Wait();
   ready.reset();
